@@ -1,0 +1,281 @@
+"""What the child process brings back: the hand-over from ``capture`` to ``shapes`` and ``graph``.
+
+One :class:`Recording` per probe. Everything is plain data with integer references into the recording's own tables, so
+that it decodes from JSON with validation (``msgspec``) and nothing in it can name a path or run code. The child writes
+``recording-<probe>.json`` files, one ``values.safetensors`` with the tensors of the value probe (keys are the decimal
+tensor numbers), and one ``summary.json`` (:class:`Summary`).
+
+Conventions: lines are 1-based, columns 0-based in UTF-8 bytes (as in ``code.co_positions()``), end columns exclusive;
+``-1`` stands for "none" in integer references. Events of a recording (operations and calls) share one counter
+``order``, increasing in the order in which they *began*.
+
+Values that are not tensors are encoded as JSON by these rules: ``None``, booleans, integers, finite floats and
+strings as they are; a tensor as ``{"tensor": number}``; sequences as ``{"list": […]}``; mappings as
+``{"dict": {name: value}}``; a non-finite float as ``{"float": "inf"}``; a dtype as ``{"dtype": "float32"}``; a slice as
+``{"slice": [start, stop, step]}``; the ellipsis as ``{"ellipsis": true}``; a module as ``{"module": name}``; anything
+else as ``{"object": "qualified.TypeName"}`` (objects are searched one level deep for tensors only where they are
+caches or ModelOutputs: those become ``{"dict": …}``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+RECORDING_FORMAT = 1
+
+Value = Any
+Phase = Literal["prefill", "decode"]
+ProbeRole = Literal["solve", "held-out", "repeat", "true-size"]
+
+
+class Span(msgspec.Struct, frozen=True, array_like=True):
+    """Characters of one expression in one file.
+
+    Attributes:
+        file: index into ``Recording.files``.
+        line, column, end_line, end_column: see the module's conventions.
+    """
+
+    file: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class RecordedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python file whose code ran.
+
+    Attributes:
+        path: POSIX path relative to the source's root or, for a file outside it, to the ``site-packages`` folder that
+            holds it (``transformers/cache_utils.py``); never absolute, never with ``..``.
+        origin: ``source`` for files under the source's root, ``package`` for files of other installed packages,
+            ``stand-in`` for our stand-ins.
+        package: distribution and version of a ``package`` file, such as ``transformers 5.24.0``; else empty.
+        sha256: hexadecimal SHA-256 of the bytes that were executed.
+        text: the file's text, so that the parent never has to look for it.
+    """
+
+    path: str
+    origin: Literal["source", "package", "stand-in"]
+    package: str
+    sha256: str
+    text: str
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that ran: ``DeepseekV3Attention.forward`` in its file, from first line to last (decorators included)."""
+
+    file: int
+    name: str
+    first_line: int
+    last_line: int
+
+
+class Module(msgspec.Struct, frozen=True, kw_only=True):
+    """One ``nn.Module`` of the model.
+
+    Attributes:
+        name: true name, ``model.layers.0.self_attn``; empty for the model itself.
+        class_name: ``DeepseekV3Attention``; classes of torch are ``torch.nn.Linear``.
+        file: index of the file that defines the class, -1 for torch's own or where the source is not available.
+        first_line, last_line: lines of the class statement, 0 where ``file`` is -1.
+        attributes: public attributes that are bool, int, float, str or None, such as ``scaling`` or ``layer_idx``.
+    """
+
+    name: str
+    class_name: str
+    file: int
+    first_line: int
+    last_line: int
+    attributes: dict[str, bool | int | float | str | None]
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A parameter or buffer.
+
+    Attributes:
+        name: true name in the model's state dictionary, ``model.layers.0.self_attn.q_a_proj.weight``.
+        aliases: further names of the same tensor (tied weights), in module order.
+        kind: ``parameter`` or ``buffer``.
+        persistent: whether it is part of the state dictionary.
+        tensor: its tensor number, -1 on the true-size model where it is not executed.
+        shape: sizes in elements.
+        dtype: ``float32``, ``bfloat16``, …
+    """
+
+    name: str
+    aliases: list[str]
+    kind: Literal["parameter", "buffer"]
+    persistent: bool
+    tensor: int
+    shape: list[int]
+    dtype: str
+
+
+class Tensor(msgspec.Struct, frozen=True, array_like=True):
+    """One tensor value; an in-place write makes a new tensor with a new number (its position in ``Recording.tensors``).
+
+    Attributes:
+        shape: sizes in elements.
+        dtype: ``float32``, ``int64``, …
+        origin: ``input`` (handed to the model by the probe), ``parameter``, ``buffer``, ``operation``, or ``outside``
+            (made without a recorded operation, such as by ``torch.from_numpy`` of routed counts).
+        index: operation index for ``operation``, parameter index for ``parameter`` and ``buffer``, else -1.
+        name: for inputs the argument (``input_ids``), otherwise empty.
+        base: tensor number this one is a view of (shares storage with), -1 if it owns its storage.
+    """
+
+    shape: list[int]
+    dtype: str
+    origin: Literal["input", "parameter", "buffer", "operation", "outside"]
+    index: int
+    name: str = ""
+    base: int = -1
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a module or function of the model's code (or of torch's modules).
+
+    Attributes:
+        order: position among all events.
+        parent: index of the enclosing call, -1 for the call of the model itself.
+        kind: ``module`` (``forward`` of an nn.Module), ``function``, or ``kernel`` (a stand-in: no events inside).
+        code: index into ``Recording.codes``, -1 for torch's own modules and kernels.
+        name: function name; for torch's modules their class; for kernels their public name.
+        module: index into ``Recording.modules``, -1 for functions.
+        site: index into ``Recording.spans`` of the call expression in the enclosing call's code, -1 if unknown.
+        step: length of the enclosing call's ``trace`` when this began (places it in loops and branches), 0 if none.
+        phase: prefill or decode.
+        arguments: encoded values by parameter name, ``self`` left out.
+        result: encoded return value.
+        trace: lines of this call's own frame in order of execution (loops repeat them); empty for torch's modules.
+    """
+
+    order: int
+    parent: int
+    kind: Literal["module", "function", "kernel"]
+    code: int
+    name: str
+    module: int
+    site: int
+    step: int
+    phase: Phase
+    arguments: dict[str, Value]
+    result: Value
+    trace: list[int]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One torch function or method, at the level at which the author wrote it.
+
+    Attributes:
+        order: position among all events.
+        call: index of the call in whose frame (or torch module) it ran.
+        function: ``torch.nn.functional.softmax``, ``torch.Tensor.view``, ``torch.Tensor.__add__``, or the public name
+            of a kernel.
+        span: index into ``Recording.spans``, -1 where the frame has no positions.
+        step: length of the call's ``trace`` at that moment.
+        arguments: encoded positional arguments.
+        keywords: encoded keyword arguments.
+        outputs: tensor numbers of the results, in order (flattened from tuples); empty for results that are no tensors.
+        result: encoded return value.
+        writes: tensor numbers of the *previous* versions of tensors written in place, empty if none.
+    """
+
+    order: int
+    call: int
+    function: str
+    span: int
+    step: int
+    arguments: list[Value]
+    keywords: dict[str, Value]
+    outputs: list[int]
+    result: Value
+    writes: list[int]
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """What was run.
+
+    Attributes:
+        name: ``a``, ``b``, …; ``true-size`` for the run on the meta device.
+        role: ``solve``; ``held-out`` (sizes never used for solving); ``repeat`` (sizes of the first probe, other
+            weights and tokens, so that data-dependent sizes show); ``true-size`` (published configuration on the
+            meta device: shapes without values).
+        sizes: every configuration key that varies between probes, by its name (``hidden_size``; for a nested
+            configuration ``linear_attn_config.num_heads``), with this probe's value.
+        batch, tokens: B and T of the prefill. The decode step runs 1 token after a cache of ``tokens``.
+        dtype: floating-point type of the model in this probe.
+        seed: seed of weights and tokens.
+    """
+
+    name: str
+    role: ProbeRole
+    sizes: dict[str, int]
+    batch: int
+    tokens: int
+    dtype: str
+    seed: int
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one probe did. ``failure`` tells where it stopped early, if it did (only the true-size run may)."""
+
+    format: int
+    probe: Probe
+    files: list[RecordedFile]
+    codes: list[Code]
+    spans: list[Span]
+    modules: list[Module]
+    parameters: list[Parameter]
+    tensors: list[Tensor]
+    calls: list[Call]
+    operations: list[Operation]
+    failure: str | None = None
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What the shrinking did with one configuration key, for the report.
+
+    Attributes:
+        key: configuration key.
+        true_value: value in the published configuration.
+        origin: ``file`` (the published configuration), ``class default``, or ``override``.
+        sizes: value in each probe, in probe order; empty when the key was kept.
+        reason: one sentence: why kept, or which relations the sizes obey.
+    """
+
+    key: str
+    true_value: Any
+    origin: str
+    sizes: list[int]
+    reason: str
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What concerns the whole capture rather than one probe.
+
+    Attributes:
+        format: ``RECORDING_FORMAT``.
+        python, torch, transformers: versions that ran; ``transformers`` is empty if it was not imported.
+        effective_configuration: the published configuration with the class's defaults filled in.
+        choices: what the shrinking chose.
+        parameters: all parameters and buffers of the model at the published configuration, on the meta device.
+        parameters_failure: why ``parameters`` is empty, if it is.
+        seconds: wall-clock seconds by stage (``import``, ``instantiate``, ``forward``, ``write``).
+        notes: sentences for the reader of the atlas (cache not supported: no decode step; …).
+    """
+
+    format: int
+    python: str
+    torch: str
+    transformers: str
+    effective_configuration: dict[str, Any]
+    choices: list[Choice]
+    parameters: list[Parameter]
+    parameters_failure: str | None
+    seconds: dict[str, float]
+    notes: list[str]

@@ -1,0 +1,1 @@
+"""The atlas graph: nodes, hierarchy, data flow, folding, plumbing, addresses, invariants."""

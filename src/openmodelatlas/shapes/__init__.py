@@ -1,0 +1,1 @@
+"""Dimensions as expressions in configuration names: solved from probes, confirmed, evaluated. No torch."""
