@@ -1,0 +1,198 @@
+"""Parts that Kimi K2 and Kimi K3 share.
+
+Axes are named: B batch, T new positions, P cached positions, S = P + T visible positions, N = B·T tokens, d hidden size,
+H heads, E routed experts, k chosen experts. Where "file lines" are cited they are those of transformers 5.24.0
+(``deepseek_v3/modeling_deepseek_v3.py``) unless another package is named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from openmodelatlas.errors import UsageError
+
+
+class CausalLanguageModelOutput(NamedTuple):
+    """What a model returns.
+
+    Attributes:
+        logits: [B, T, vocab_size], model dtype: scores of the next token after each new position.
+        past_key_values: the cache to hand to the next call, or ``None`` if none was asked for. A cache is never
+            changed in place: the one that was handed in stays valid.
+    """
+
+    logits: Tensor
+    past_key_values: Any
+
+
+class LatentCache(NamedTuple):
+    """What one layer of multi-head latent attention keeps of each position (DeepSeek-V2, arXiv 2405.04434, §2.1.2).
+
+    Attributes:
+        key_value_latent: [B, P, kv_lora_rank], normalised, model dtype; keys and values of all heads are made from it.
+        shared_key: [B, P, qk_rope_head_dim], model dtype; the part of the key that all heads share, rotated already
+            where the model rotates it.
+    """
+
+    key_value_latent: Tensor
+    shared_key: Tensor
+
+
+class Linear(nn.Module):
+    """A matrix product without a bias: y = x·Wᵀ.
+
+    Its weight [out_features, in_features] is not initialised here, because a model at its true size has up to 250,000
+    of these; see :func:`initialise_parameters`.
+    """
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(out_features, in_features))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[…, in_features] to […, out_features], dtype of the weight."""
+        return functional.linear(features, self.weight)
+
+
+class RMSNorm(nn.Module):
+    """Root-mean-square norm with one gain per feature, computed in float32 (arXiv 1910.07467; lines 52-69).
+
+    The gain is applied after casting back, so in bfloat16 the normalised features are rounded before the gain.
+
+    Attributes:
+        weight: [size], the gain.
+        eps: added to the mean square, inside the root.
+    """
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[…, size] to […, size], same dtype."""
+        features_float32 = features.to(torch.float32)
+        mean_square = features_float32.square().mean(dim=-1, keepdim=True)
+        normalised = features_float32 * torch.rsqrt(mean_square + self.eps)
+        return self.weight * normalised.to(features.dtype)
+
+
+def visible_positions(
+    query_count: int, cached_count: int, attention_mask: Tensor | None, device: torch.device
+) -> Tensor:
+    """Which positions each new position may attend to: itself and what came before it, without padding.
+
+    Args:
+        query_count: T.
+        cached_count: P.
+        attention_mask: [B, S], 1 for a token and 0 for padding on the left; ``None`` if nothing is padded.
+        device: of the result.
+
+    Returns:
+        bool [1 or B, 1, T, S].
+
+    Raises:
+        UsageError: ``attention_mask`` has another shape than [B, S].
+    """
+    key_positions = torch.arange(cached_count + query_count, device=device)
+    query_positions = key_positions[cached_count:]
+    causal = key_positions.unsqueeze(0) <= query_positions.unsqueeze(1)
+    if attention_mask is None:
+        return causal.unsqueeze(0).unsqueeze(0)
+    if attention_mask.ndim != 2 or attention_mask.shape[1] != cached_count + query_count:
+        raise UsageError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}, but {cached_count} cached and {query_count} new "
+            "positions are attended to.",
+            where="attention_mask",
+            advice=f"Give it the shape [batch, {cached_count + query_count}].",
+        )
+    is_token = attention_mask.bool().unsqueeze(1).unsqueeze(1)
+    return causal & is_token
+
+
+def scaled_dot_product_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, scale: float
+) -> Tensor:
+    """Softmax attention, the softmax in float32 (arXiv 1706.03762, equation 1; lines 262-285).
+
+    Args:
+        queries: [B, H, T, qk_head_dim].
+        keys: [B, H, S, qk_head_dim].
+        values: [B, H, S, v_head_dim].
+        visible: bool [1 or B, 1, T, S], see :func:`visible_positions`.
+        scale: multiplies the dot products.
+
+    Returns:
+        [B, T, H·v_head_dim], dtype of ``queries``.
+    """
+    scores = torch.matmul(queries, keys.transpose(2, 3)) * scale
+    visible_scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+    probabilities = torch.softmax(visible_scores, dim=-1, dtype=torch.float32)
+    head_outputs = torch.matmul(probabilities.to(queries.dtype), values)
+    return head_outputs.transpose(1, 2).flatten(start_dim=2)
+
+
+def keep_best_groups(choice_scores: Tensor, group_count: int, kept_group_count: int) -> Tensor:
+    """Shut out all experts but those of the best groups (DeepSeek-V3, arXiv 2412.19437, §2.1.2; lines 147-161).
+
+    A group ranks by the sum of its two best scores, not by its best one.
+
+    Args:
+        choice_scores: [N, E] float32, the scores that choose.
+        group_count: number of equal groups of neighbouring experts.
+        kept_group_count: number of groups that stay.
+
+    Returns:
+        [N, E] float32 with -inf for experts of the other groups.
+    """
+    scores_by_group = choice_scores.unflatten(1, (group_count, -1))
+    group_scores = scores_by_group.topk(2, dim=-1).values.sum(dim=-1)
+    kept_groups = group_scores.topk(kept_group_count, dim=-1, sorted=False).indices
+    group_is_kept = torch.zeros_like(group_scores, dtype=torch.bool).scatter(1, kept_groups, True)
+    return scores_by_group.masked_fill(~group_is_kept.unsqueeze(-1), float("-inf")).flatten(start_dim=1)
+
+
+def run_chosen_experts(
+    tokens: Tensor, experts: nn.ModuleList, chosen_experts: Tensor, expert_weights: Tensor
+) -> Tensor:
+    """Weighted sum of the outputs of the experts that each token chose; experts nobody chose do not run.
+
+    The sum is taken in the dtype of the weights, float32, and rounded once (llmcompressor 0.14.0.1,
+    ``kimi_k3/modeling_kimi_linear.py`` lines 967-998).
+
+    Args:
+        tokens: [N, features].
+        experts: E modules, each [n, features] to [n, features].
+        chosen_experts: [N, k] int64, for each token different experts.
+        expert_weights: [N, k] float32.
+
+    Returns:
+        [N, features], dtype of ``tokens``.
+    """
+    weighted_sum = torch.zeros_like(tokens, dtype=expert_weights.dtype)
+    for expert_index in chosen_experts.unique().tolist():
+        token_index, choice_index = torch.where(chosen_experts == expert_index)
+        expert_output = experts[expert_index](tokens[token_index])
+        expert_weight = expert_weights[token_index, choice_index].unsqueeze(-1)
+        weighted_sum = weighted_sum.index_add(0, token_index, expert_output * expert_weight)
+    return weighted_sum.to(tokens.dtype)
+
+
+@torch.no_grad()
+def initialise_parameters(model: nn.Module, standard_deviation: float) -> None:
+    """Give every matrix and vector that is not a norm's gain normally distributed values; on the meta device do nothing.
+
+    Args:
+        model: the module; its parameters of class :class:`RMSNorm` keep their ones.
+        standard_deviation: ``initializer_range`` of the configuration.
+    """
+    gains = {id(module.weight) for module in model.modules() if isinstance(module, RMSNorm)}
+    for parameter in model.parameters():
+        if parameter.is_meta:
+            return
+        if id(parameter) not in gains:
+            nn.init.normal_(parameter, std=standard_deviation)
