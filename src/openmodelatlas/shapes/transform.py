@@ -1,0 +1,52 @@
+"""What is done with whole expressions: how complex one is, and putting an expression in the place of a name."""
+
+from __future__ import annotations
+
+from openmodelatlas.shapes.expression import (
+    Expression,
+    Extreme,
+    Integer,
+    Name,
+    Product,
+    Quotient,
+    Sum,
+    add,
+    ceil_divide,
+    children,
+    floor_divide,
+    integer,
+    maximum,
+    minimum,
+    multiply,
+)
+
+
+def complexity(node: Expression) -> int:
+    """Cost of an expression: ten for each name written, and a little for each operation and the size of numbers."""
+    if isinstance(node, Integer):
+        return 1 + abs(node.value).bit_length()
+    cost = sum(complexity(child) for child in children(node))
+    if isinstance(node, Sum | Product):
+        cost += 2 * (len(children(node)) - 1)
+        if isinstance(node, Product) and node.coefficient != 1:
+            cost += 2 + abs(node.coefficient).bit_length()
+        return cost
+    if isinstance(node, Quotient):
+        return cost + (4 if node.rounding == "down" else 5)
+    return cost + 4 if isinstance(node, Extreme) else 10
+
+
+def substitute(node: Expression, key: str, replacement: Expression) -> Expression:
+    """``node`` with ``replacement`` for every occurrence of the name ``key``, in canonical form."""
+    if isinstance(node, Integer):
+        return node
+    if isinstance(node, Name):
+        return replacement if node.key == key else node
+    replaced = [substitute(child, key, replacement) for child in children(node)]
+    if isinstance(node, Sum):
+        return add(*replaced)
+    if isinstance(node, Product):
+        return multiply(integer(node.coefficient), *replaced)
+    if isinstance(node, Extreme):
+        return (minimum if node.which == "min" else maximum)(*replaced)
+    return (floor_divide if node.rounding == "down" else ceil_divide)(*replaced)
