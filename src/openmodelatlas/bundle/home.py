@@ -1,0 +1,47 @@
+"""Where built atlases live on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from openmodelatlas.errors import UsageError
+
+_MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
+
+
+def home() -> Path:
+    """The folder of everything this program keeps: ``OMA_HOME``, or the platform's data folder of the user."""
+    chosen = os.environ.get("OMA_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("openmodelatlas", appauthor=False))
+
+
+def model_folder(home: Path, model: str) -> Path:
+    """The folder that holds the bundles of ``model`` below ``home``; it need not exist.
+
+    Raises:
+        UsageError: ``model`` is no identifier of lower-case letters, digits, ``.``, ``_`` and ``-``.
+    """
+    if not _MODEL.fullmatch(model) or len(model) > 120:
+        raise UsageError(
+            f"{model!r} is not a model identifier.",
+            advice="Use lower-case letters and digits, joined by '-', '_' or '.'.",
+        )
+    return home / "atlases" / model
+
+
+def list_built(home: Path) -> tuple[str, ...]:
+    """Identifiers of the models that have a finished atlas below ``home``, sorted; nothing is decoded."""
+    folder = home / "atlases"
+    if not folder.is_dir():
+        return ()
+    return tuple(
+        sorted(
+            entry.name for entry in folder.iterdir() if _MODEL.fullmatch(entry.name) and (entry / "current").is_file()
+        )
+    )

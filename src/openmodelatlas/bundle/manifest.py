@@ -1,0 +1,109 @@
+"""The list of a bundle's files with their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from openmodelatlas.errors import BundleError
+
+BUNDLE_FORMAT = 1
+
+
+class BundleFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a bundle: ``sha256`` of its bytes in hexadecimal, and its length in ``bytes``."""
+
+    sha256: str
+    bytes: int
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle consists of.
+
+    Attributes:
+        format: ``BUNDLE_FORMAT``: names and meaning of the files.
+        model: identifier of the model.
+        version: version of openmodelatlas that wrote the bundle.
+        files: by POSIX path within the bundle: ``atlas.json``, ``values.safetensors``, ``sources/<sha256>.txt``.
+    """
+
+    format: int
+    model: str
+    version: str
+    files: dict[str, BundleFile]
+
+    def digest(self) -> str:
+        """SHA-256 of the manifest, in hexadecimal: it names the whole content."""
+        return hashlib.sha256(encode_manifest(self)).hexdigest()
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def describe_file(data: bytes) -> BundleFile:
+    """The entry for a file with these bytes."""
+    return BundleFile(sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Canonical bytes of ``manifest.json``: keys sorted, one entry a line, so that two versions compare well."""
+    return msgspec.json.format(msgspec.json.encode(manifest, order="sorted"), indent=1) + b"\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the bundle in ``folder``.
+
+    Raises:
+        BundleError: there is none, it is corrupt, or of a format that this version does not know.
+    """
+    path = folder / "manifest.json"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BundleError(
+            f"There is no readable bundle here: {error.strerror}.", where=str(path), advice="Build it with `oma build`."
+        ) from error
+    try:
+        found = msgspec.json.decode(data, type=_Format).format
+        if found == BUNDLE_FORMAT:
+            return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BundleError(
+            f"The manifest is corrupt: {error}.", where=str(path), advice="Build it again with `oma build --force`."
+        ) from error
+    newer = found > BUNDLE_FORMAT
+    raise BundleError(
+        f"The bundle has format {found}, this version reads format {BUNDLE_FORMAT}.",
+        where=str(path),
+        advice="Update openmodelatlas." if newer else "Build it again with `oma build`.",
+    )
+
+
+def read_checked(folder: Path, manifest: Manifest, name: str) -> bytes:
+    """The bytes of file ``name`` of the bundle, which must be those that the manifest lists.
+
+    Raises:
+        BundleError: the manifest does not list ``name``, or the file is missing, unreadable or altered.
+    """
+    entry = manifest.files.get(name)
+    if entry is None:
+        raise BundleError(f"The bundle has no file {name}.", where=str(folder))
+    path = folder.joinpath(*name.split("/"))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BundleError(
+            f"A file of the bundle cannot be read: {error.strerror}.",
+            where=str(path),
+            advice="Build it again with `oma build --force`.",
+        ) from error
+    if describe_file(data) != entry:
+        raise BundleError(
+            "A file of the bundle is not what was written.",
+            where=str(path),
+            advice="Build it again with `oma build --force`.",
+        )
+    return data

@@ -1,0 +1,1 @@
+"""Serves the bundles on this machine, read-only."""
