@@ -1,0 +1,67 @@
+"""Linux namespaces: the child sees no network device, no other process and a file system that is read-only.
+
+All of it works for an ordinary user through a user namespace; some distributions forbid those, in which case the
+other protections (seccomp, Landlock) remain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from openmodelatlas.capture import kernel
+
+_WANTED = (
+    kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET | kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
+)  # fmt: skip
+
+
+def separate() -> None:
+    """Leave the user, network, process, mount and IPC namespaces of the parent.
+
+    The process itself keeps its process number; the first process it starts afterwards is number 1 of the new ones.
+
+    Raises:
+        OSError: not Linux, or namespaces are forbidden to this user.
+    """
+    if not kernel.is_linux():
+        raise OSError("namespaces are a feature of Linux")
+    user, group = os.getuid(), os.getgid()
+    kernel.unshare(_WANTED)
+    # Without a map the process would have the overflow user's number; files are checked by the real one either way.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def run_first_process() -> NoReturn:
+    """Be process 1 of a new process namespace: all others die with it, and orphans are collected by it."""
+    kernel.die_with_parent()
+    for descriptor in range(3):
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    os.closerange(3, 256)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        signal.pause()
+
+
+def mount_own_process_list() -> None:
+    """Show at ``/proc`` the processes of this namespace only. Raises OSError."""
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+
+
+def make_read_only(*, but: Sequence[str]) -> None:
+    """Make every mounted file system read-only, except the folders ``but``. Raises OSError."""
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    for folder in but:
+        kernel.mount(folder, folder, "", kernel.MS_BIND)
+    kernel.set_mount_read_only("/", read_only=True, recursive=True)
+    for folder in but:
+        kernel.set_mount_read_only(folder, read_only=False, recursive=False)
