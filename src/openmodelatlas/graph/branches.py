@@ -1,0 +1,145 @@
+"""Which conditions layers take differently, and which lines no layer reaches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from openmodelatlas.graph.align import Element, Site
+from openmodelatlas.graph.fold import sites_in
+from openmodelatlas.graph.syntax import Condition, FunctionSyntax
+from openmodelatlas.graph.tree import Tree
+
+FunctionKey = tuple[str, str, int]
+"""File path, qualified name, first line."""
+
+
+def function_key(tree: Tree, call: int) -> FunctionKey | None:
+    """The function that a call runs; ``None`` for torch's own modules and kernels."""
+    code_index = tree.recording.calls[call].code
+    if code_index < 0:
+        return None
+    code = tree.recording.codes[code_index]
+    return (tree.recording.files[code.file].path, code.name, code.first_line)
+
+
+@dataclass
+class Decision:
+    """A condition with the layers that took each way.
+
+    Attributes:
+        condition: the statement.
+        taken: layer numbers by outcome, ``true``, ``false`` or ``both``.
+    """
+
+    condition: Condition
+    taken: dict[str, tuple[int, ...]]
+
+    def outcome(self, layer: int) -> str | None:
+        """Which way a layer took; ``None`` if it did not come by."""
+        return next((outcome for outcome, layers in self.taken.items() if layer in layers), None)
+
+
+def outcome_of(condition: Condition, lines: set[int]) -> str | None:
+    """What a set of executed lines says about a condition: ``true``, ``false``, ``both``, or ``None`` (not reached)."""
+    body = any(condition.body[0] <= line <= condition.body[1] for line in lines)
+    if condition.orelse is not None:
+        other = any(condition.orelse[0] <= line <= condition.orelse[1] for line in lines)
+        if body and other:
+            return "both"
+        return "true" if body else "false" if other else None
+    if body:
+        return "true"
+    return "false" if any(condition.first <= line < condition.body[0] for line in lines) else None
+
+
+def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]) -> dict[FunctionKey, list[Decision]]:
+    """Conditions that the numbered rounds of one loop do not all take alike, by the function they stand in."""
+    lines: dict[FunctionKey, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    syntax: dict[FunctionKey, FunctionSyntax | None] = {}
+    for number, part in rounds:
+        for site in sites_in(part):
+            if not site.is_call:
+                continue
+            tree = trees[site.probe]
+            key = function_key(tree, ~site.event)
+            if key is None:
+                continue
+            syntax.setdefault(key, tree.function(~site.event))
+            for event in site.instances[site.probe]:
+                lines[key][number].update(tree.recording.calls[~event].trace)
+    found: dict[FunctionKey, list[Decision]] = {}
+    for key, by_layer in lines.items():
+        function = syntax[key]
+        if function is None or len(by_layer) < 2:
+            continue
+        for condition in function.conditions:
+            taken = _taken(condition, by_layer)
+            if len(taken) > 1:
+                found.setdefault(key, []).append(Decision(condition, taken))
+    return found
+
+
+def _taken(condition: Condition, by_layer: dict[int, set[int]]) -> dict[str, tuple[int, ...]]:
+    taken: dict[str, list[int]] = {}
+    for number, lines in sorted(by_layer.items()):
+        outcome = outcome_of(condition, lines)
+        if outcome is not None:
+            taken.setdefault(outcome, []).append(number)
+    return {outcome: tuple(numbers) for outcome, numbers in sorted(taken.items(), reverse=True)}
+
+
+@dataclass
+class Coverage:
+    """Lines that ran anywhere in any probe, by function."""
+
+    lines: dict[FunctionKey, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def note(self, tree: Tree) -> None:
+        """Adds the lines of one recording."""
+        for index, call in enumerate(tree.recording.calls):
+            key = function_key(tree, index)
+            if key is not None:
+                self.lines[key].update(call.trace)
+
+    def unreached(self, key: FunctionKey, function: FunctionSyntax) -> list[tuple[int, int, Condition | None]]:
+        """Ranges of statements that never ran: first and last line, and the condition that kept them out.
+
+        The condition is the innermost one that was evaluated; ``None`` where none encloses the lines.
+        """
+        reached = self.lines[key]
+        ranges: list[tuple[int, int, Condition | None]] = []
+        for first, last in function.statements:
+            if any(line in reached for line in range(first, last + 1)):
+                continue
+            guard = _guard(function, first, reached)
+            if ranges and ranges[-1][2] is guard and _adjacent(function, ranges[-1][1], first):
+                ranges[-1] = (ranges[-1][0], last, guard)
+            else:
+                ranges.append((first, last, guard))
+        return ranges
+
+
+def _guard(function: FunctionSyntax, line: int, reached: set[int]) -> Condition | None:
+    enclosing = [
+        condition
+        for condition in function.conditions
+        if condition.first < line <= condition.last and any(l in reached for l in range(condition.first, condition.body[0]))
+    ]
+    return enclosing[-1] if enclosing else None
+
+
+def _adjacent(function: FunctionSyntax, end: int, start: int) -> bool:
+    return not any(end < first < start for first, _ in function.statements)
+
+
+def enclosing_condition(conditions: Iterable[Condition], line: int) -> Condition | None:
+    """The outermost of ``conditions`` whose statement contains ``line``."""
+    return next((condition for condition in conditions if condition.first <= line <= condition.last), None)
+
+
+def runs_in(site: Site, condition: Condition, tree: Tree) -> bool:
+    """Whether a site's expression stands within a condition's statement."""
+    position = tree.position(site.event)
+    return position is not None and condition.first <= position[0] <= condition.last

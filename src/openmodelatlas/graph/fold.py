@@ -1,0 +1,278 @@
+"""Folds equal rounds of a loop into one node with its members.
+
+Equality is structure: the same places of the code with the same wiring, the same arguments and the same dimensions.
+Provenance (layer numbers, values, growing numbers) is no part of it: it is kept beside, as members and variations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.sizes import Sizes
+from openmodelatlas.graph.tree import Tree
+from openmodelatlas.graph.wiring import Wiring, argument_tensors, starred
+from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
+
+
+@dataclass(eq=False)
+class SiteFold:
+    """One place of the code with all members that are equal there.
+
+    Attributes:
+        members: the sites, the representative first.
+        layers: for each member, the number of its innermost enclosing round (from 1); empty outside loops.
+        children: what is inside.
+    """
+
+    members: list[Site]
+    layers: list[int]
+    children: list[Fold] = field(default_factory=list)
+
+    @property
+    def site(self) -> Site:
+        """The representative."""
+        return self.members[0]
+
+
+@dataclass(eq=False)
+class VariantFold:
+    """Equal rounds of a loop that keeps its rounds apart.
+
+    Attributes:
+        layers: numbers of the rounds (layer numbers, from 1).
+        children: what one round does.
+        rounds: the rounds themselves, parallel to ``layers`` for the first run of the loop.
+    """
+
+    layers: list[int]
+    children: list[Fold]
+    rounds: list[list[Element]]
+
+
+@dataclass(eq=False)
+class LoopFold:
+    """A loop: its variants, or (``merged``) one body.
+
+    Attributes:
+        members: parallel loop sites of the enclosing members.
+        layers: as in :class:`SiteFold`.
+        variants: groups of equal rounds in order of their first member; empty if merged.
+        children: the body, if merged.
+    """
+
+    members: list[LoopSite]
+    layers: list[int]
+    variants: list[VariantFold] = field(default_factory=list)
+    children: list[Fold] = field(default_factory=list)
+
+    @property
+    def merged(self) -> bool:
+        """Whether the rounds are one body."""
+        return self.members[0].merged
+
+
+Fold = SiteFold | LoopFold
+
+
+def sites_in(elements: Sequence[Element]) -> Iterator[Site]:
+    """All sites in and below ``elements``, in order of execution."""
+    for element in elements:
+        if isinstance(element, LoopSite):
+            for part in element.rounds:
+                yield from sites_in(part)
+        else:
+            yield element
+            yield from sites_in(element.children)
+
+
+class Folder:
+    """Folds trees of sites."""
+
+    def __init__(self, trees: list[Tree], wiring: Wiring, sizes: Sizes) -> None:
+        self._trees = trees
+        self._wiring = wiring
+        self._sizes = sizes
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._structures: dict[Element, int] = {}
+
+    def fold(self, root: Site) -> SiteFold:
+        """Folds everything below a run of the model."""
+        return self._fold_sites([root], [])
+
+    def _fold_sites(self, members: list[Site], layers: list[int]) -> SiteFold:
+        return SiteFold(members, layers, self._fold_bodies([member.children for member in members], layers))
+
+    def _fold_bodies(self, bodies: list[list[Element]], layers: list[int]) -> list[Fold]:
+        children: list[Fold] = []
+        for column in zip(*bodies, strict=True):
+            if isinstance(column[0], LoopSite):
+                children.append(self._fold_loops([item for item in column if isinstance(item, LoopSite)], layers))
+            else:
+                children.append(self._fold_sites([item for item in column if isinstance(item, Site)], layers))
+        return children
+
+    def _fold_loops(self, members: list[LoopSite], layers: list[int]) -> LoopFold:
+        fold = LoopFold(members, layers)
+        if fold.merged:
+            fold.children = self._fold_bodies([member.rounds[0] for member in members], layers)
+            return fold
+        numbers = self._round_numbers(members[0])
+        for indices in self._groups(members[0]):
+            bodies = [member.rounds[index] for member in members for index in indices]
+            inner = [numbers[index] for _ in members for index in indices]
+            group = [numbers[index] for index in indices]
+            rounds = [members[0].rounds[index] for index in indices]
+            fold.variants.append(VariantFold(group, self._fold_bodies(bodies, inner), rounds))
+        return fold
+
+    def _round_numbers(self, loop: LoopSite) -> list[int]:
+        """Layer numbers of the rounds: from the module's index where each round runs one module of a list."""
+        numbers: list[int] = []
+        for part in loop.rounds:
+            modules = [name for name in (self._module_name(site) for site in part if isinstance(site, Site)) if name]
+            last = modules[0].rpartition(".")[2] if modules else ""
+            numbers.append(int(last) + 1 if last.isdigit() else len(numbers) + 1)
+        unique = len(set(numbers)) == len(numbers)
+        return numbers if unique else list(range(1, len(numbers) + 1))
+
+    def _module_name(self, site: Site) -> str | None:
+        """Name of the module that a site runs, wrappers around its call looked through."""
+        if site.event >= 0:
+            return None
+        recording = self._trees[site.probe].recording
+        module = recording.calls[~site.event].module
+        if module < 0 and len(site.children) == 1 and isinstance(site.children[0], Site):
+            return self._module_name(site.children[0])
+        return recording.modules[module].name if module >= 0 else None
+
+    # Structure ------------------------------------------------------------------------------------------------
+
+    def _number(self, *description: Any) -> int:
+        return self._numbers.setdefault(description, len(self._numbers))
+
+    def structure(self, element: Element) -> int:
+        """A number that is the same for elements of equal structure, whatever their layer."""
+        number = self._structures.get(element)
+        if number is None:
+            number = self._structures[element] = self._structure(element)
+        return number
+
+    def _structure(self, element: Element) -> int:
+        if isinstance(element, LoopSite):
+            bodies = tuple(self._round_structure(part) for part in element.rounds)
+            return self._number("loop", element.key, bodies)
+        tree = self._trees[element.probe]
+        children = tuple(self.structure(child) for child in element.children)
+        return self._number(self._relative_key(element, tree), self._references(element, tree), children)
+
+    def _round_structure(self, part: list[Element]) -> int:
+        """Like the structure of its elements, with the tensors from outside numbered by their first use."""
+        slots = {tensor: index for index, (_, tensor) in enumerate(self._slots(part))}
+        direct: list[Any] = []
+        for element in part:
+            references: tuple[Any, ...] = ()
+            if isinstance(element, Site):
+                tree = self._trees[element.probe]
+                references = tuple(
+                    slots.get(tensor, -1)
+                    for _, tensor in argument_tensors(element, tree)
+                    if self._wiring.reference(element, tensor)[0] == "slot"
+                )
+            direct.append((self.structure(element), references))
+        return self._number("round", tuple(direct))
+
+    def _slots(self, part: list[Element]) -> list[tuple[Site, int]]:
+        slots: dict[int, Site] = {}
+        for element in part:
+            if isinstance(element, Site):
+                for _, tensor in argument_tensors(element, self._trees[element.probe]):
+                    if tensor not in slots and self._wiring.reference(element, tensor)[0] == "slot":
+                        slots[tensor] = element
+        return [(site, tensor) for tensor, site in slots.items()]
+
+    def _relative_key(self, site: Site, tree: Tree) -> tuple[Any, ...]:
+        key = tree.keys.describe(site.key)
+        return (key[0], key[1], starred(key[2]), *key[3:]) if key[0] == "module" else key
+
+    def _references(self, site: Site, tree: Tree) -> tuple[Any, ...]:
+        references = (self._wiring.reference(site, tensor) for _, tensor in argument_tensors(site, tree))
+        return tuple(("slot",) if reference[0] == "slot" else reference for reference in references)
+
+    # Refinement -----------------------------------------------------------------------------------------------
+
+    def _groups(self, loop: LoopSite) -> list[list[int]]:
+        """Indices of the rounds that are equal, in order of their first member."""
+        buckets: dict[int, list[int]] = {}
+        for index, part in enumerate(loop.rounds):
+            buckets.setdefault(self._round_structure(part), []).append(index)
+        groups: list[list[int]] = []
+        for indices in buckets.values():
+            groups.extend(self._refine(indices, [loop.rounds[index] for index in indices]))
+        return sorted(groups)
+
+    def _refine(self, indices: list[int], parts: list[list[Element]]) -> list[list[int]]:
+        """Splits rounds of equal structure by what fills their slots, by their arguments and their dimensions."""
+        if len(indices) == 1:
+            return [indices]
+        facts: list[list[Any]] = [[] for _ in parts]
+        for column in zip(*(self._slots(part) for part in parts), strict=True):
+            fills = [self._wiring.filled_by(site, tensor) for site, tensor in column]
+            carried = ("carried",) in fills
+            for row, fill in zip(facts, fills, strict=True):
+                row.append(("carried",) if carried else fill)
+        for sites in zip(*(list(sites_in(part)) for part in parts), strict=True):
+            for row, site in zip(facts, sites, strict=True):
+                row.append(self._scalars(site))
+            for dimensions in zip(*(self._sizes.signature(site) for site in sites), strict=True):
+                dependent = any(isinstance(dimension, DataDependent) for dimension in dimensions)
+                for row, dimension in zip(facts, dimensions, strict=True):
+                    row.append(None if dependent else _comparable(dimension))
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for index, row in zip(indices, facts, strict=True):
+            groups.setdefault(tuple(row), []).append(index)
+        return list(groups.values())
+
+    def _scalars(self, site: Site) -> tuple[Any, ...]:
+        """Arguments that are no tensors; of whole numbers only that they are numbers (they may count layers)."""
+        tree = self._trees[site.probe]
+        if site.event >= 0:
+            if len(site.instances[site.probe]) > 1:
+                return ()
+            operation = tree.operation(site.event)
+            return tuple(_scalar(value) for value in (*operation.arguments, *operation.keywords.values()))
+        if len(site.instances[site.probe]) > 1:
+            return ()
+        return tuple(_scalar(value) for value in tree.recording.calls[~site.event].arguments.values())
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int):
+        return int
+    if isinstance(value, float):
+        return value
+    if isinstance(value, dict):
+        return tuple(sorted(value)) if "dtype" not in value else value["dtype"]
+    return type(value)
+
+
+def _comparable(dimension: Dimension) -> Any:
+    return "number" if isinstance(dimension, Constant) else dimension
+
+
+def join_dimensions(dimensions: Sequence[Dimension]) -> Dimension:
+    """The dimension of folded members: theirs if equal, else what varies (a growing number) or depends on values."""
+    first = dimensions[0]
+    if all(dimension == first for dimension in dimensions):
+        return first
+    dependent = [dimension for dimension in dimensions if isinstance(dimension, DataDependent)]
+    if dependent:
+        return dependent[0]
+    if all(isinstance(dimension, Constant) for dimension in dimensions):
+        return Varying(values=tuple(dimension.value for dimension in dimensions if isinstance(dimension, Constant)))
+    # Folding keeps other mixtures apart, so this is the same size written in two ways.
+    return next((dimension for dimension in dimensions if isinstance(dimension, Symbolic)), first)

@@ -1,0 +1,225 @@
+"""The folded events as the hierarchy that a reader walks: layer groups, modules, functions, branches, operations.
+
+Three things tell it from the bare call tree. A call that only hands on to one other call is left out; torch's own
+module and the one operation it runs are one node; and the modules between the model and its layers (``model`` in
+``model.layers``) are opened, so that the layers stand directly below the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from openmodelatlas.graph.align import Element, Site
+from openmodelatlas.graph.branches import Decision, FunctionKey, decisions, function_key
+from openmodelatlas.graph.document import NodeKind
+from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold
+from openmodelatlas.graph.tree import Tree
+
+
+@dataclass(eq=False)
+class Draft:
+    """A node in the making.
+
+    Attributes:
+        kind: what it will be.
+        sites: the members it stands for, the representative first; empty for groups whose rounds hold several steps.
+        layers: layer numbers, one for each of ``sites`` (or of the rounds); empty outside loops.
+        children: what is inside, in order of execution.
+        operation: for a module or kernel that is one with its only operation: that operation's members.
+        variant: the equal rounds it stands for, for layer groups.
+        loop: the loop it is, for groups and loops.
+        decision: the condition it is, for branches.
+        decisions: conditions of its own function that the layers take differently.
+        frame: for a branch, the call it stands in.
+    """
+
+    kind: NodeKind
+    sites: list[Site] = field(default_factory=list)
+    layers: list[int] = field(default_factory=list)
+    children: list[Draft] = field(default_factory=list)
+    operation: list[Site] = field(default_factory=list)
+    variant: VariantFold | None = None
+    loop: LoopFold | None = None
+    decision: Decision | None = None
+    decisions: list[Decision] = field(default_factory=list)
+    frame: Site | None = None
+
+    @property
+    def site(self) -> Site | None:
+        """The representative."""
+        return self.sites[0] if self.sites else None
+
+    def walk(self) -> Iterator[Draft]:
+        """This draft and everything inside, in order of execution."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+class Hierarchy:
+    """Makes drafts from folds."""
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        self._trees = trees
+
+    def model(self, fold: SiteFold, kind: NodeKind) -> Draft:
+        """The draft of one run of the model (``model`` or, for the decode step, ``phase``)."""
+        drafts = self._site(fold)
+        root = drafts[0] if len(drafts) == 1 else Draft(kind, fold.members, [], drafts)
+        root.kind = kind
+        self._open_spine(root)
+        return root
+
+    def _drafts(self, folds: Sequence[Fold]) -> list[Draft]:
+        found: list[Draft] = []
+        for fold in folds:
+            found.extend(self._loop(fold) if isinstance(fold, LoopFold) else self._site(fold))
+        return found
+
+    def _site(self, fold: SiteFold) -> list[Draft]:
+        site = fold.site
+        if not site.is_call:
+            return [Draft("operation", fold.members, fold.layers)]
+        call = self._trees[site.probe].recording.calls[~site.event]
+        children = self._drafts(fold.children)
+        if call.kind == "kernel" or (call.kind == "module" and call.code < 0 and _is_one_operation(children)):
+            kind: NodeKind = "kernel" if call.kind == "kernel" else "module"
+            operation = children[0].sites if children else []
+            return [Draft(kind, fold.members, fold.layers, [], operation)]
+        if call.kind == "function" and (not children or self._hands_on(fold, children)):
+            return children
+        return [Draft(call.kind, fold.members, fold.layers, children)]
+
+    def _hands_on(self, fold: SiteFold, children: list[Draft]) -> bool:
+        """Whether a function only calls one other (a decorator's wrapper) or is a comprehension."""
+        tree = self._trees[fold.site.probe]
+        key = function_key(tree, ~fold.site.event)
+        if key is not None and key[1].endswith(">"):
+            return True
+        return len(children) == 1 and children[0].kind in ("function", "module", "kernel") and len(fold.children) == 1
+
+    def _loop(self, fold: LoopFold) -> list[Draft]:
+        if fold.merged:
+            return self._merged_loop(fold)
+        variants = [self._variant(fold, variant) for variant in fold.variants]
+        variants = [variant for variant in variants if variant.children or variant.operation]
+        if not variants:
+            return []
+        self._note_decisions(fold, variants)
+        if len(variants) == 1:
+            return variants
+        numbers = sorted({number for variant in fold.variants for number in variant.layers})
+        return [Draft("layer group", [], numbers, variants, loop=fold)]
+
+    def _variant(self, fold: LoopFold, variant: VariantFold) -> Draft:
+        children = self._drafts(variant.children)
+        only = children[0] if len(children) == 1 else None
+        if only is not None and only.kind == "module" and only.site is not None:
+            return Draft(
+                "layer group", only.sites, variant.layers, only.children, only.operation, variant=variant, loop=fold
+            )
+        kind: NodeKind = "layer group" if any(child.kind in ("module", "layer group") for child in children) else "loop"
+        return Draft(kind, [], variant.layers, children, variant=variant, loop=fold)
+
+    def _merged_loop(self, fold: LoopFold) -> list[Draft]:
+        children = self._drafts(fold.children)
+        if len(children) == 1 and children[0].kind == "module":
+            only = children[0]
+            return [Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold)]
+        return [Draft("loop", [], fold.layers, children, loop=fold)] if children else []
+
+    # Branches -------------------------------------------------------------------------------------------------
+
+    def _note_decisions(self, fold: LoopFold, variants: list[Draft]) -> None:
+        """Puts conditions that the layers take differently between a function and the steps inside the condition."""
+        rounds: list[tuple[int, list[Element]]] = []
+        for variant in fold.variants:
+            rounds.extend(zip(variant.layers, variant.rounds, strict=True))
+        by_function = decisions(self._trees, rounds)
+        if not by_function:
+            return
+        for variant in variants:
+            for draft in list(variant.walk()):
+                site = draft.site
+                if site is None or not site.is_call or draft.decisions or draft.operation:
+                    continue
+                key = function_key(self._trees[site.probe], ~site.event)
+                if key is not None and key in by_function:
+                    self._branch(draft, site, key, by_function)
+
+    def _branch(
+        self, draft: Draft, site: Site, key: FunctionKey, by_function: dict[FunctionKey, list[Decision]]
+    ) -> None:
+        draft.decisions = by_function[key]
+        lines = {line for event in site.instances[site.probe] for line in self._trees[site.probe].recording.calls[~event].trace}
+        reached = [d for d in draft.decisions if any(d.condition.first <= line <= d.condition.last for line in lines)]
+        draft.children = self._nest(draft.children, reached, site, draft.layers)
+
+    def _nest(self, children: list[Draft], reached: list[Decision], frame: Site, layers: list[int]) -> list[Draft]:
+        """Moves children inside a condition's statement below a draft for it; conditions come outermost first."""
+        if not reached:
+            return children
+        outer = [d for d in reached if not any(_inside(d, other) for other in reached)]
+        nested: list[tuple[int, Draft]] = [(self._line(child), child) for child in children]
+        for decision in outer:
+            condition = decision.condition
+            inside = [item for item in nested if condition.first <= item[0] <= condition.last]
+            inner = [d for d in reached if _inside(d, decision)]
+            branch = Draft("branch", [], layers, decision=decision, frame=frame)
+            branch.children = self._nest([draft for _, draft in inside], inner, frame, layers)
+            place = nested.index(inside[0]) if inside else self._place_for(nested, condition.first)
+            nested = [item for item in nested if item not in inside]
+            nested.insert(place, (condition.first, branch))
+        return [draft for _, draft in nested]
+
+    def _line(self, draft: Draft) -> int:
+        if draft.decision is not None:
+            return draft.decision.condition.first
+        site = next((inner.site for inner in draft.walk() if inner.site is not None), None)
+        if draft.loop is not None and draft.loop.members[0].loop is not None:
+            return draft.loop.members[0].loop.header
+        position = self._trees[site.probe].position(site.event) if site is not None else None
+        return position[0] if position else 0
+
+    def _place_for(self, nested: list[tuple[int, Draft]], line: int) -> int:
+        return next((index for index, item in enumerate(nested) if item[0] > line), len(nested))
+
+    # Spine ----------------------------------------------------------------------------------------------------
+
+    def _open_spine(self, root: Draft) -> None:
+        """Replaces each module on the way from the model to its longest layer group by what is inside it."""
+        while True:
+            way = self._way_to_layers(root)
+            if len(way) < 2:
+                return
+            module = way[0]
+            index = root.children.index(module)
+            root.children[index : index + 1] = module.children
+
+    def _way_to_layers(self, root: Draft) -> list[Draft]:
+        best: list[Draft] = []
+        most = 1
+
+        def visit(draft: Draft, way: list[Draft]) -> None:
+            nonlocal best, most
+            for child in draft.children:
+                if child.kind == "layer group":
+                    if len(child.layers) > most:
+                        best, most = [*way, child], len(child.layers)
+                elif child.kind in ("module", "function"):
+                    visit(child, [*way, child])
+
+        visit(root, [])
+        return best
+
+
+def _inside(inner: Decision, outer: Decision) -> bool:
+    if inner is outer:
+        return False
+    return outer.condition.first <= inner.condition.first and inner.condition.last <= outer.condition.last
+
+
+def _is_one_operation(children: list[Draft]) -> bool:
+    return len(children) == 1 and children[0].kind == "operation"
+

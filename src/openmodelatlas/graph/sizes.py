@@ -1,0 +1,213 @@
+"""The dimensions of every site's tensors: collects what the probes observed and has ``shapes`` solve it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openmodelatlas.capture.recording import Phase
+from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.tree import Tree
+from openmodelatlas.graph.wiring import Wiring, argument_tensors
+from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
+from openmodelatlas.shapes.solve import Solver
+
+Shape = tuple[Dimension, ...]
+Observed = tuple[tuple[int, ...], ...]
+"""For each probe, the size of one axis in each instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which recording plays which part; indices into the list of trees.
+
+    Attributes:
+        solving: probes that expressions are solved from; the first carries the values.
+        held_out: the probe that confirms them.
+        repeat: the first probe's sizes with other weights and tokens; ``None`` if it was not run.
+        true_size: the published sizes on the meta device; ``None`` if it was not run.
+        published_dtype: the probe in the published element type; ``None`` if none could run.
+    """
+
+    solving: tuple[int, ...]
+    held_out: int
+    repeat: int | None
+    true_size: int | None
+    published_dtype: int | None
+
+
+class Sizes:
+    """Solved shapes of the tensors that sites produce."""
+
+    def __init__(self, trees: list[Tree], roles: Roles, solvers: dict[Phase, Solver], wiring: Wiring) -> None:
+        self._trees = trees
+        self._roles = roles
+        self._solvers = solvers
+        self._wiring = wiring
+        self._solved: dict[tuple[Phase, Observed], Dimension] = {}
+        self._outputs: dict[tuple[Site, int], Shape] = {}
+        self._loops: dict[Site, LoopSite] = {}
+
+    def note_loops(self, elements: Sequence[Element], loop: LoopSite | None = None) -> None:
+        """Remembers which merged loop each site lies in, to name sizes that depend on its rounds."""
+        for element in elements:
+            if isinstance(element, LoopSite):
+                for part in element.rounds:
+                    self.note_loops(part, element if element.merged else loop)
+            else:
+                if loop is not None:
+                    self._loops[element] = loop
+                self.note_loops(element.children, loop)
+
+    def signature(self, site: Site) -> tuple[Dimension, ...]:
+        """All dimensions of all tensors that an operation returns, in order; empty for calls."""
+        if site.event < 0:
+            return ()
+        outputs = self._trees[site.probe].operation(site.event).outputs
+        return tuple(dimension for index in range(len(outputs)) for dimension in self.output(site, index))
+
+    def output(self, site: Site, index: int) -> Shape:
+        """Shape of the ``index``-th tensor that an operation site returns."""
+        key = (site, index)
+        if key not in self._outputs:
+            # Sizes that depend on values look up the operations they come from, which must not come back here.
+            self._outputs[key] = ()
+            self._outputs[key] = self._solve_output(site, index)
+        return self._outputs[key]
+
+    def tensor(self, probe: int, number: int) -> Shape:
+        """Shape of a tensor that an operation of ``probe`` made."""
+        recording = self._trees[probe].recording
+        operation = recording.tensors[number].index
+        site = self._wiring.site_of(probe, operation)
+        return self.output(site, recording.operations[operation].outputs.index(number))
+
+    def dtype(self, site: Site, index: int) -> tuple[str | None, str | None]:
+        """Element type in a model of the published type, and why it is not recorded if it is not."""
+        probe = self._roles.published_dtype
+        if probe is None:
+            return None, "no probe ran in the published element type"
+        events = site.instances[probe]
+        if not events:
+            return None, "did not run in the probe with the published element type"
+        recording = self._trees[probe].recording
+        outputs = recording.operations[events[0]].outputs
+        if index >= len(outputs):
+            return None, "returned fewer tensors in the probe with the published element type"
+        return recording.tensors[outputs[index]].dtype, None
+
+    def solve(self, phase: Phase, observed: Observed) -> Dimension:
+        """The dimension behind one size per probe. ``observed`` has exactly one value for each probe that ran it."""
+        key = (phase, observed)
+        if key not in self._solved:
+            self._solved[key] = self._solve(phase, observed)
+        return self._solved[key]
+
+    def count(self, phase: Phase, observed: Observed) -> Dimension | None:
+        """How often a loop goes round, as an expression; ``None`` where it depends on values."""
+        repeat = self._roles.repeat
+        if repeat is not None and observed[repeat] != observed[self._roles.solving[0]]:
+            return None
+        if any(len(set(row)) != 1 for row in observed[: len(self._roles.solving) + 1]):
+            return None
+        # The true-size run reaches no expert, so it says nothing of how often a loop goes round.
+        single = tuple(row[:1] for row in observed)
+        dimension = self._solve(phase, single, with_true_size=False)
+        return None if isinstance(dimension, Unresolved) else dimension
+
+    def _solve(self, phase: Phase, observed: Observed, *, with_true_size: bool = True) -> Dimension:
+        roles = self._roles
+        missing = [index for index in (*roles.solving, roles.held_out) if not observed[index]]
+        flat = tuple(row[0] for row in observed if row)
+        if missing:
+            return Unresolved(reason=f"ran in {len(flat)} of {len(observed)} probes", observed=flat)
+        true_size: int | None = None
+        if with_true_size and roles.true_size is not None and observed[roles.true_size]:
+            true_size = observed[roles.true_size][0]
+        solving = tuple(observed[index][0] for index in roles.solving)
+        return self._solvers[phase].solve(solving, observed[roles.held_out][0], true_size)
+
+    def _phase(self, site: Site) -> Phase:
+        recording = self._trees[site.probe].recording
+        event = site.event
+        call = recording.operations[event].call if event >= 0 else ~event
+        return recording.calls[call].phase
+
+    def _solve_output(self, site: Site, index: int) -> Shape:
+        rows: list[list[tuple[int, ...]]] = []
+        for tree, events in zip(self._trees, site.instances, strict=True):
+            recording = tree.recording
+            found: list[tuple[int, ...]] = []
+            for event in events:
+                outputs = recording.operations[event].outputs
+                if index < len(outputs):
+                    found.append(tuple(recording.tensors[outputs[index]].shape))
+            rows.append(found)
+        ranks = {len(shape) for row in rows for shape in row}
+        if len(ranks) != 1:
+            observed = tuple(sorted(ranks))
+            return (Unresolved(reason="the number of axes differs between probes", observed=observed),)
+        phase = self._phase(site)
+        return tuple(
+            self._axis(site, phase, axis, tuple(tuple(shape[axis] for shape in row) for row in rows))
+            for axis in range(ranks.pop())
+        )
+
+    def _axis(self, site: Site, phase: Phase, axis: int, observed: Observed) -> Dimension:
+        roles = self._roles
+        first, repeat = roles.solving[0], roles.repeat
+        probes = (*roles.solving, roles.held_out)
+        if repeat is not None and observed[repeat] != observed[first]:
+            uniform = all(len(set(observed[index])) == 1 for index in (*probes, repeat))
+            if not uniform or observed[repeat][0] != observed[first][0]:
+                return self._dependent(site, phase, axis, observed)
+        if any(len(set(observed[index])) > 1 for index in probes):
+            return self._by_round(site, observed)
+        return self.solve(phase, tuple(row[:1] for row in observed))
+
+    def _by_round(self, site: Site, observed: Observed) -> Dimension:
+        loop = self._loops.get(site)
+        header = loop.loop.text if loop is not None and loop.loop is not None else "its loop"
+        return DataDependent(name=f"changes from round to round of `{header}`", depends_on=header, bound=None)
+
+    def _dependent(self, site: Site, phase: Phase, axis: int, observed: Observed) -> Dimension:
+        """A size that other weights and tokens changed."""
+        inherited = self._inherited(site)
+        loop = self._loops.get(site)
+        bound = self._bound(phase, observed) if loop is not None else None
+        if inherited is not None:
+            return DataDependent(name=inherited.name, depends_on=inherited.depends_on, bound=bound or inherited.bound)
+        tree = self._trees[site.probe]
+        function = tree.operation(site.event).function.rpartition(".")[2].strip("_")
+        return DataDependent(name=self._dependent_name(site, loop), depends_on=function, bound=bound)
+
+    def _inherited(self, site: Site) -> DataDependent | None:
+        tree = self._trees[site.probe]
+        for _, number in argument_tensors(site, tree):
+            if tree.recording.tensors[number].origin == "operation":
+                for dimension in self.tensor(site.probe, number):
+                    if isinstance(dimension, DataDependent):
+                        return dimension
+        return None
+
+    def _dependent_name(self, site: Site, loop: LoopSite | None) -> str:
+        frame: Site | None = site
+        texts = [loop.loop.text] if loop is not None and loop.loop is not None else []
+        while frame is not None:
+            description = self._trees[site.probe].keys.describe(frame.key)
+            texts.extend(str(part) for part in description[2:])
+            frame = self._wiring.places[frame].frame
+        if loop is not None and any("expert" in text.lower() for text in texts):
+            return "tokens routed to this expert"
+        return "rows that the values select"
+
+    def _bound(self, phase: Phase, observed: Observed) -> str | None:
+        """What the sizes add up to over the rounds of the loop, if the probes confirm such a sum."""
+        sums = tuple((sum(row),) for row in observed)
+        repeat = self._roles.repeat
+        if repeat is not None and sums[repeat] != sums[self._roles.solving[0]]:
+            return None
+        dimension = self._solve(phase, sums, with_true_size=False)
+        if isinstance(dimension, Symbolic):
+            return f"sum over the rounds: {dimension.expression}"
+        return f"sum over the rounds: {dimension.value}" if isinstance(dimension, Constant) else None

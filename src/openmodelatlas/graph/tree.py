@@ -1,0 +1,249 @@
+"""The events of one recording as a tree, with keys that name the same place of the code in every recording.
+
+An *event* is an integer: operation ``i`` is ``i``, call ``j`` is ``~j``; so a list of events needs no objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from openmodelatlas.capture.recording import Operation, Recording
+from openmodelatlas.graph.syntax import FileSyntax, FunctionSyntax, Loop, Position, count_before
+
+Key = int
+Place = tuple[str, int, int, int, int]
+"""File path, line, column, end line, end column."""
+
+
+class Keys:
+    """Interns the descriptions of places, so that equal places of all recordings compare as integers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], Key] = {}
+        self._descriptions: list[tuple[Any, ...]] = []
+
+    def number(self, *description: Any) -> Key:
+        """The number of a description; the same for equal ones."""
+        number = self._numbers.get(description)
+        if number is None:
+            number = self._numbers[description] = len(self._descriptions)
+            self._descriptions.append(description)
+        return number
+
+    def describe(self, key: Key) -> tuple[Any, ...]:
+        """The description that a number stands for."""
+        return self._descriptions[key]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRun:
+    """A loop statement that ran: its iterations, each a list of events and inner loop runs.
+
+    Attributes:
+        key: the number of the statement.
+        loop: the statement, or ``None`` for children of a container such as ``nn.Sequential``.
+    """
+
+    key: Key
+    loop: Loop | None
+    iterations: list[list[Item]]
+
+
+Item = int | LoopRun
+
+
+@dataclass
+class Tree:
+    """One recording with its hierarchy.
+
+    Attributes:
+        recording: the recording.
+        syntax: parsed files by shown path, shared by all trees.
+        keys: the shared interner.
+        children: events directly inside each call, in order.
+        roots: the calls of the model itself (prefill, decode).
+        operation_keys, call_keys: the place of each event.
+    """
+
+    recording: Recording
+    syntax: dict[str, FileSyntax]
+    keys: Keys
+    children: list[list[int]] = field(default_factory=list)
+    roots: list[int] = field(default_factory=list)
+    operation_keys: list[Key] = field(default_factory=list)
+    call_keys: list[Key] = field(default_factory=list)
+    _places: list[Place] = field(default_factory=list)
+    _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        paths = [file.path for file in self.recording.files]
+        self._places = [
+            (paths[span.file], span.line, span.column, span.end_line, span.end_column) for span in self.recording.spans
+        ]
+        self._key_events()
+        self._link()
+
+    def _key_events(self) -> None:
+        number = self.keys.number
+        spans = [number("span", *place) for place in self._places]
+        spans.append(number("span", "", 0, 0, 0, 0))  # reached by the index -1
+        functions: dict[tuple[int, str], Key] = {}
+        for operation in self.recording.operations:
+            pair = (spans[operation.span], operation.function)
+            key = functions.get(pair)
+            if key is None:
+                key = functions[pair] = number("operation", *pair)
+            self.operation_keys.append(key)
+        modules, paths = self.recording.modules, [file.path for file in self.recording.files]
+        for call in self.recording.calls:
+            if call.kind == "module":
+                name = modules[call.module].name
+                self.call_keys.append(number("module", spans[call.site], name, self._code_name(call.code, paths)))
+            else:
+                what = self._code_name(call.code, paths) or call.name
+                self.call_keys.append(number(call.kind, spans[call.site], what))
+
+    def _code_name(self, code: int, paths: list[str]) -> tuple[str, str, int] | None:
+        if code < 0:
+            return None
+        entry = self.recording.codes[code]
+        return (paths[entry.file], entry.name, entry.first_line)
+
+    def _link(self) -> None:
+        calls, operations = self.recording.calls, self.recording.operations
+        self.children = [[] for _ in calls]
+        events = [(operation.order, index) for index, operation in enumerate(operations)]
+        events += [(call.order, ~index) for index, call in enumerate(calls)]
+        events.sort()
+        worth = self._worth_keeping()
+        for _, event in events:
+            if event < 0 and not worth[~event]:
+                continue
+            parent = operations[event].call if event >= 0 else calls[~event].parent
+            if parent >= 0:
+                self.children[parent].append(event)
+            elif event < 0:
+                self.roots.append(~event)
+
+    def _worth_keeping(self) -> list[bool]:
+        """Whether each call is a module's or has an operation somewhere inside; helpers without either say nothing."""
+        calls = self.recording.calls
+        worth = [call.kind != "function" for call in calls]
+        for operation in self.recording.operations:
+            worth[operation.call] = True
+        for index in range(len(calls) - 1, -1, -1):  # a call begins after the one that encloses it
+            if worth[index] and calls[index].parent >= 0:
+                worth[calls[index].parent] = True
+        return worth
+
+    def key(self, event: int) -> Key:
+        """The place of an event."""
+        return self.operation_keys[event] if event >= 0 else self.call_keys[~event]
+
+    def place(self, event: int) -> Place | None:
+        """Where the event's expression stands; ``None`` where that is not known."""
+        index = self.recording.operations[event].span if event >= 0 else self.recording.calls[~event].site
+        return self._places[index] if index >= 0 else None
+
+    def position(self, event: int) -> Position | None:
+        """Like :meth:`place`, without the file."""
+        place = self.place(event)
+        return place[1:] if place else None
+
+    def operation(self, event: int) -> Operation:
+        """The operation of a non-negative event."""
+        return self.recording.operations[event]
+
+    def function(self, call: int) -> FunctionSyntax | None:
+        """Loops and conditions of the function that a call runs; ``None`` where its text is not known."""
+        code_index = self.recording.calls[call].code
+        if code_index < 0:
+            return None
+        if code_index not in self._functions:
+            code = self.recording.codes[code_index]
+            syntax = self.syntax[self.recording.files[code.file].path]
+            self._functions[code_index] = syntax.function(code.first_line, code.name)
+        return self._functions[code_index]
+
+    def items(self, call: int) -> list[Item]:
+        """What ran directly inside a call, with its loops told apart into iterations."""
+        events: list[Item] = list(self.children[call])
+        function = self.function(call)
+        if function is None:
+            return self._comprehension_items(call) or self._container_items(call) or events
+        if not function.loops:
+            return events
+        return self._segment(call, self.children[call], function.loops)
+
+    def _container_items(self, call: int) -> list[Item] | None:
+        """Numbered children of ``nn.Sequential`` and the like: a loop whose statement lies in torch."""
+        children = self.children[call]
+        modules = self.recording.modules
+        indices = [self.recording.calls[~event].module if event < 0 else -1 for event in children]
+        if self.recording.calls[call].code >= 0 or len(children) < 2 or min(indices) < 0:
+            return None
+        if not all(modules[index].name.rpartition(".")[2].isdigit() for index in indices):
+            return None
+        key = self.keys.number("container", self.call_keys[call])
+        return [LoopRun(key, None, [[event] for event in children])]
+
+    def _comprehension_items(self, call: int) -> list[Item] | None:
+        """A comprehension is a frame of its own in which each round repeats the same places."""
+        code_index = self.recording.calls[call].code
+        if code_index < 0 or not self.recording.codes[code_index].name.endswith(("comp>", "<genexpr>")):
+            return None
+        rounds: list[list[Item]] = []
+        seen: set[Key] = set()
+        for event in self.children[call]:
+            if not rounds or self.key(event) in seen:
+                rounds.append([])
+                seen.clear()
+            seen.add(self.key(event))
+            rounds[-1].append(event)
+        return [LoopRun(self.keys.number("comprehension", self.call_keys[call]), None, rounds)] if rounds else None
+
+    def _segment(self, call: int, events: list[int], loops: tuple[Loop, ...]) -> list[Item]:
+        items: list[Item] = []
+        run: list[int] = []
+        current: Loop | None = None
+        for event in events:
+            loop = self._loop_of(event, loops)
+            if loop is not current and run and current is not None:
+                items.append(self._run(call, current, run, loops))
+                run = []
+            current = loop
+            if loop is None:
+                items.append(event)
+            else:
+                run.append(event)
+        if run and current is not None:
+            items.append(self._run(call, current, run, loops))
+        return items
+
+    def _loop_of(self, event: int, loops: tuple[Loop, ...]) -> Loop | None:
+        position = self.position(event)
+        if position is None:
+            return None
+        for loop in loops:  # sorted outermost first
+            if loop.first <= position[0] <= loop.last:
+                return loop
+        return None
+
+    def _run(self, call: int, loop: Loop, events: list[int], loops: tuple[Loop, ...]) -> LoopRun:
+        trace = self.recording.calls[call].trace
+        headers = [step for step, line in enumerate(trace) if line == loop.header]
+        inner = tuple(other for other in loops if other is not loop and loop.first <= other.first <= loop.last)
+        iterations: dict[int, list[int]] = {}
+        for event in events:
+            step = (self.recording.operations[event] if event >= 0 else self.recording.calls[~event]).step
+            iterations.setdefault(count_before(headers, step), []).append(event)
+        code = self.recording.codes[self.recording.calls[call].code]
+        path = self.recording.files[code.file].path
+        key = self.keys.number("loop", path, code.name, loop.header, loop.text)
+        return LoopRun(key, loop, [self._segment(call, part, inner) for part in iterations.values()])
+
+
+def syntax_of(recordings: list[Recording]) -> dict[str, FileSyntax]:
+    """Parsed files by shown path. Raises nothing: a file that does not parse has positions, but no nodes."""
+    return {file.path: FileSyntax(file.text) for recording in recordings for file in recording.files}
