@@ -1,0 +1,246 @@
+"""The stack of running calls, kept by a trace function that looks at the model's files only."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import Any, Literal
+
+import torch
+
+from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.frames import is_model_file, is_module_file
+from openmodelatlas.capture.child.spans import RunningCode, SpanTable
+from openmodelatlas.capture.recording import Call, Phase
+
+CallKind = Literal["module", "function", "kernel"]
+
+ATTRIBUTE_ACCESS = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+"""Functions behind ``a.b``: never calls of their own (configurations run them thousands of times)."""
+
+_UNSEEN = object()
+
+
+class RunningCall:
+    """A call while it runs and afterwards; fields as in :class:`openmodelatlas.capture.recording.Call`.
+
+    Attributes:
+        running: its code, ``None`` for torch's own modules and kernels.
+        frame: its frame while it runs (or is suspended, for generators).
+        outer: span of the innermost expression of model code that led here.
+        inside_module: whether some enclosing call is a module's.
+    """
+
+    __slots__ = (
+        "arguments",
+        "code",
+        "frame",
+        "index",
+        "inside_module",
+        "kind",
+        "module",
+        "name",
+        "order",
+        "outer",
+        "parent",
+        "phase",
+        "result",
+        "running",
+        "site",
+        "step",
+        "trace",
+    )
+
+    index: int
+    order: int
+    parent: int
+    kind: CallKind
+    code: int
+    name: str
+    module: int
+    site: int
+    step: int
+    phase: Phase
+    arguments: dict[str, Any]
+    result: Any
+    trace: list[int]
+    running: RunningCode | None
+    frame: FrameType | None
+    outer: int
+    inside_module: bool
+
+    def recorded(self) -> Call:
+        """The finished call as data."""
+        return Call(
+            order=self.order,
+            parent=self.parent,
+            kind=self.kind,
+            code=self.code,
+            name=self.name,
+            module=self.module,
+            site=self.site,
+            step=self.step,
+            phase=self.phase,
+            arguments=self.arguments,
+            result=self.result,
+            trace=self.trace,
+        )
+
+
+class CallTracer:
+    """Follows the calls of the model's code.
+
+    Attributes:
+        stack: calls that run now, outermost first.
+        calls: every call so far.
+        order: the next number of the recording's event counter.
+        phase: what is being recorded.
+        notes: sentences on what could not be followed.
+    """
+
+    def __init__(self, spans: SpanTable, encoder: Encoder) -> None:
+        self.stack: list[RunningCall] = []
+        self.calls: list[RunningCall] = []
+        self.order = 0
+        self.phase: Phase = "prefill"
+        self.notes: list[str] = []
+        self._spans = spans
+        self._encoder = encoder
+        self._codes: dict[int, RunningCode | None] = {}
+        self._held: list[CodeType] = []
+        self._suspended: dict[int, RunningCall] = {}
+
+    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """The global trace function: decides once per code object, costs one dictionary look-up afterwards."""
+        code = frame.f_code
+        running = self._codes.get(id(code), _UNSEEN)
+        if running is _UNSEEN:
+            running = self._classify(code)
+        if running is None or event != "call":
+            return None
+        return self._enter(frame, running)  # type: ignore[arg-type]
+
+    def _classify(self, code: CodeType) -> RunningCode | None:
+        running = None
+        if is_model_file(code.co_filename):
+            if code.co_name not in ATTRIBUTE_ACCESS:
+                running = self._spans.add(code)
+        elif code.co_name == "forward" and is_module_file(code.co_filename):
+            running = RunningCode(code, -1, -1)
+        self._held.append(code)
+        self._codes[id(code)] = running
+        return running
+
+    def _enter(self, frame: FrameType, running: RunningCode) -> Any:
+        if running.generator and id(frame) in self._suspended:
+            self.stack.append(self._suspended.pop(id(frame)))
+            return self._local
+        stack = self.stack
+        if stack:
+            self.settle(frame.f_back)
+        values = frame.f_locals
+        module = -1
+        if running.is_forward and running.receiver:
+            module = self._encoder.modules.get(id(values.get("self")), -1)
+        if module >= 0 and stack and stack[-1].module == module:
+            module = -1  # super().forward(…): the module's call is open already
+        if running.index < 0:
+            if module < 0:
+                return None
+            frame.f_trace_lines = False
+        call = self.begin("module" if module >= 0 else "function", running.code.co_name, running, module)
+        call.frame = frame
+        encode = self._encoder.encode
+        found: list[torch.Tensor] = []
+        caches = not call.inside_module
+        call.arguments = {name: encode(values[name], found, caches=caches) for name in running.arguments}
+        return self._local
+
+    def begin(self, kind: CallKind, name: str, running: RunningCode | None, module: int) -> RunningCall:
+        """Open a call below the innermost running one."""
+        call = RunningCall()
+        call.index = len(self.calls)
+        call.order = self.order
+        self.order += 1
+        call.kind = kind
+        call.running = running if running is not None and running.index >= 0 else None
+        call.code = running.index if running is not None else -1
+        call.name = name
+        call.module = module
+        call.phase = self.phase
+        call.arguments = {}
+        call.result = None
+        call.trace = []
+        call.frame = None
+        if call.running is None and module >= 0:
+            call.name = self._encoder.module_classes[module]
+        if self.stack:
+            parent = self.stack[-1]
+            call.parent = parent.index
+            call.step = len(parent.trace)
+            call.inside_module = parent.inside_module or parent.kind == "module"
+            call.site = self.site(parent)[0] if parent.running is not None else -1
+            call.outer = call.site if parent.running is not None else parent.outer
+        else:
+            call.parent = call.site = call.outer = -1
+            call.step = 0
+            call.inside_module = False
+        self.calls.append(call)
+        self.stack.append(call)
+        return call
+
+    def site(self, call: RunningCall) -> tuple[int, bool]:
+        """Span of the expression that ``call`` is evaluating now, and whether it is an operator."""
+        if call.running is None or call.frame is None:
+            return call.outer, False
+        return self._spans.site(call.running, call.frame.f_lasti)
+
+    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """The trace function of one frame of a recorded call."""
+        if event == "line":
+            self.stack[-1].trace.append(frame.f_lineno)
+        elif event == "return":
+            self._leave(frame, arg)
+        return self._local
+
+    def _leave(self, frame: FrameType, value: Any) -> None:
+        stack = self.stack
+        while stack:
+            call = stack.pop()
+            if call.frame is frame:
+                call.result = self._encoder.encode(value, [], caches=not call.inside_module)
+                if call.running is not None and call.running.generator:
+                    self._suspended[id(frame)] = call
+                else:
+                    call.frame = None
+                return
+            call.frame = None
+
+    def settle(self, frame: FrameType | None) -> RunningCall | None:
+        """The innermost running call that ``frame`` lies in; calls whose return was not seen are closed."""
+        while self.stack:
+            expected = self.stack[-1].frame
+            outer = frame
+            while outer is not None and outer is not expected:
+                outer = outer.f_back
+            if outer is not None:
+                return self.stack[-1]
+            self.note("A call's return was not seen: the model's code replaced the trace function.")
+            self.stack.pop().frame = None
+        return None
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence for the reader of the atlas, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def install(self) -> None:
+        """Start to follow calls in this thread."""
+        sys.settrace(self.trace)
+
+    def close(self) -> None:
+        """Forget frames, so that nothing of the model's run is kept alive."""
+        for call in (*self.stack, *self._suspended.values()):
+            call.frame = None
+        self.stack.clear()
+        self._suspended.clear()

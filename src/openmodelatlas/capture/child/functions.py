@@ -1,0 +1,154 @@
+"""Names of torch functions and what the recorder does with each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from torch.overrides import resolve_name
+
+Kind = Literal["pass", "record", "read"]
+
+DATA_READERS = frozenset(
+    {
+        "item",
+        "tolist",
+        "numpy",
+        "__array__",
+        "__bool__",
+        "__int__",
+        "__float__",
+        "__index__",
+        "__complex__",
+        "__contains__",
+        "equal",
+        "allclose",
+        "is_nonzero",
+    }
+)
+"""Functions that give plain values read from a tensor's elements: recorded, since what follows depends on data."""
+
+NOT_OPERATIONS = frozenset(
+    {
+        "requires_grad_",
+        "retain_grad",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "share_memory_",
+        "backward",
+        "__repr__",
+        "__format__",
+        "__hash__",
+        "__len__",
+        "__dir__",
+        "__deepcopy__",
+        "__reduce_ex__",
+        "__setstate__",
+        "_base",
+        "grad",
+        "grad_fn",
+    }
+)
+"""Functions that compute nothing: called, never recorded."""
+
+TENSOR_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
+"""Properties of a tensor that give another tensor."""
+
+_OPERATORS = {
+    "add": "__add__",
+    "sub": "__sub__",
+    "subtract": "__sub__",
+    "mul": "__mul__",
+    "multiply": "__mul__",
+    "div": "__truediv__",
+    "true_divide": "__truediv__",
+    "__div__": "__truediv__",
+    "__rdiv__": "__rtruediv__",
+    "floor_divide": "__floordiv__",
+    "remainder": "__mod__",
+    "matmul": "__matmul__",
+    "pow": "__pow__",
+    "neg": "__neg__",
+    "bitwise_not": "__invert__",
+    "bitwise_and": "__and__",
+    "bitwise_or": "__or__",
+    "bitwise_xor": "__xor__",
+    "eq": "__eq__",
+    "ne": "__ne__",
+    "gt": "__gt__",
+    "ge": "__ge__",
+    "lt": "__lt__",
+    "le": "__le__",
+    "greater": "__gt__",
+    "less": "__lt__",
+    "add_": "__iadd__",
+    "sub_": "__isub__",
+    "mul_": "__imul__",
+    "div_": "__itruediv__",
+    "true_divide_": "__itruediv__",
+    "__idiv__": "__itruediv__",
+    "floor_divide_": "__ifloordiv__",
+    "remainder_": "__imod__",
+    "pow_": "__ipow__",
+}
+"""Torch's C slots name an operator after its method; where an operator instruction ran, its own name is restored."""
+
+
+class TorchFunction:
+    """What is known of one torch function.
+
+    Attributes:
+        name: ``torch.Tensor.softmax``, ``torch.nn.functional.softmax``, ``torch.cat``.
+        operator_name: the name where an operator instruction called it: ``torch.Tensor.__add__``.
+        short: last part of ``name``.
+        kind: ``pass`` (never recorded), ``record`` (if it gives or writes tensors), ``read`` (always recorded).
+        writes: whether it is known by its name to write to its first argument.
+    """
+
+    __slots__ = ("kind", "name", "operator_name", "short", "writes")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        name = public_name(function)
+        self.short = name.rsplit(".", 1)[-1]
+        self.kind: Kind = "record"
+        property_of = name.removesuffix(".__get__").removesuffix(".__set__").rsplit(".", 1)[-1]
+        if name.endswith(".__get__"):
+            self.kind = "record" if property_of in TENSOR_PROPERTIES else "pass"
+            name, self.short = name.removesuffix(".__get__"), property_of
+        elif name.endswith((".__set__", ".__delete__")):
+            self.kind = "record" if property_of in TENSOR_PROPERTIES else "pass"
+        elif self.short in NOT_OPERATIONS:
+            self.kind = "pass"
+        elif self.short in DATA_READERS:
+            self.kind = "read"
+        self.name = name
+        self.operator_name = name.removesuffix(self.short) + _OPERATORS.get(self.short, self.short)
+        self.writes = (
+            self.short in {"__setitem__", "__set__"}
+            or (self.short.endswith("_") and not self.short.startswith("_"))
+            or (self.short.startswith("__i") and self.short not in {"__index__", "__int__", "__invert__", "__iter__"})
+        )
+
+
+def public_name(function: Callable[..., Any]) -> str:
+    """Name under which an author finds ``function``: ``torch.einsum``, not ``torch.functional.einsum``."""
+    name: str | None = resolve_name(function)
+    if name is None:
+        module = getattr(function, "__module__", None) or "torch"
+        qualified = getattr(function, "__qualname__", type(function).__name__)
+        module = module.replace("torch._C._nn", "torch.nn.functional").replace("torch._C", "torch")
+        name = f"{module}.{qualified.replace('_VariableFunctionsClass.', '')}".replace("TensorBase", "Tensor")
+    if name.startswith("torch.functional."):
+        return "torch." + name.removeprefix("torch.functional.")
+    return name
+
+
+_KNOWN: dict[Callable[..., Any], TorchFunction] = {}
+
+
+def torch_function(function: Callable[..., Any]) -> TorchFunction:
+    """What is known of ``function``; worked out once."""
+    known = _KNOWN.get(function)
+    if known is None:
+        known = _KNOWN[function] = TorchFunction(function)
+    return known

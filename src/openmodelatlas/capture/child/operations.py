@@ -1,0 +1,220 @@
+"""Every torch function the model's code calls, at the level at which its author wrote it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from openmodelatlas.capture.child.calls import CallTracer
+from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.functions import TorchFunction, torch_function
+from openmodelatlas.capture.child.meta import meta_result
+from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
+from openmodelatlas.capture.recording import Operation
+
+
+class OperationMode(TorchFunctionMode):
+    """Hands every torch function to an :class:`OperationRecorder`, with the trace function off meanwhile."""
+
+    def __init__(self, recorder: OperationRecorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        recorder = self._recorder
+        known = torch_function(func)
+        if known.kind == "pass" or not recorder.tracer.stack:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        sys.settrace(None)
+        try:
+            return recorder.run(known, func, args, kwargs or {})
+        finally:
+            recorder.tracer.install()
+
+
+class OperationRecorder:
+    """Runs torch functions and writes down what they read, gave and wrote.
+
+    Attributes:
+        tracer: the running calls.
+        operations: everything recorded so far.
+        on_meta: whether value-dependent functions may meet tensors without values.
+    """
+
+    def __init__(self, tracer: CallTracer, encoder: Encoder, tensors: TensorTable, *, on_meta: bool) -> None:
+        self.tracer = tracer
+        self.operations: list[Operation] = []
+        self.on_meta = on_meta
+        self._encoder = encoder
+        self._tensors = tensors
+
+    def run(self, known: TorchFunction, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
+        tracer = self.tracer
+        call = tracer.settle(sys._getframe(2))
+        if call is None:
+            return func(*args, **kwargs)
+        span, is_operator = tracer.site(call)
+        name = known.operator_name if is_operator else known.name
+        if self.on_meta:
+            function = _with_meta_rules(func, known)
+            return self.apply(name, known, function, args, kwargs, span)
+        return self.apply(name, known, func, args, kwargs, span)
+
+    def apply(  # noqa: PLR0917 - called for every operation, by position
+        self,
+        name: str,
+        known: TorchFunction | None,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: int,
+    ) -> Any:
+        """Call ``func`` in the innermost running call; ``known`` is ``None`` for kernels, which are always recorded."""
+        tracer = self.tracer
+        call = tracer.stack[-1]
+        step = len(call.trace)
+        order = tracer.order
+        tracer.order = order + 1
+        encode = self._encoder.encode
+        found: list[torch.Tensor] = []
+        arguments = [encode(value, found) for value in args]
+        keywords = {key: encode(value, found) for key, value in kwargs.items()} if kwargs else {}
+        versions = [version_of(tensor) for tensor in found]
+        result = func(*args, **kwargs)
+        written = self._written(known, found, versions, args, kwargs, result)
+        outputs: list[int] = []
+        previous: list[int] = []
+        result = self._enter_results(result, found, written, outputs, previous)
+        if written:
+            self._enter_writes(written, found, outputs, previous)
+        if outputs or known is None or known.kind == "read":
+            self.operations.append(
+                Operation(
+                    order=order,
+                    call=call.index,
+                    function=name,
+                    span=span,
+                    step=step,
+                    arguments=arguments,
+                    keywords=keywords,
+                    outputs=outputs,
+                    result=encode(result, []),
+                    writes=previous,
+                )
+            )
+        return result
+
+    def _written(  # noqa: PLR0917 - called for every operation, by position
+        self,
+        known: TorchFunction | None,
+        found: list[torch.Tensor],
+        versions: list[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+    ) -> list[torch.Tensor]:
+        """The inputs that were written to: one per storage; views that changed with it are found afterwards."""
+        changed = [t for t, version in zip(found, versions, strict=True) if version_of(t) != version]
+        if not changed:
+            if known is not None and known.writes and args and isinstance(args[0], torch.Tensor):
+                return [args[0]]
+            if isinstance(kwargs.get("out"), torch.Tensor) and version_of(kwargs["out"]) < 0:
+                return [kwargs["out"]]
+            return []
+        if len(changed) == 1:
+            return changed
+        named = [*_flatten(result), *_flatten(kwargs.get("out"))]
+        if known is not None and known.writes:
+            named.append(args[0])
+        changed.sort(key=lambda tensor: not any(tensor is other for other in named))
+        chosen: dict[int, torch.Tensor] = {}
+        for tensor in changed:
+            chosen.setdefault(storage_of(tensor) or id(tensor), tensor)
+        return list(chosen.values())
+
+    def _enter_results(
+        self,
+        result: Any,
+        found: Sequence[torch.Tensor],
+        written: Sequence[torch.Tensor],
+        outputs: list[int],
+        previous: list[int],
+    ) -> Any:
+        if isinstance(result, torch.Tensor):
+            return self._enter_result(result, found, written, outputs, previous)
+        if isinstance(result, list | tuple) and any(isinstance(item, torch.Tensor | list | tuple) for item in result):
+            items = [self._enter_results(item, found, written, outputs, previous) for item in result]
+            if all(new is old for new, old in zip(items, result, strict=True)):
+                return result
+            if type(result) in {list, tuple}:
+                return type(result)(items)
+            return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+        return result
+
+    def _enter_result(
+        self,
+        result: torch.Tensor,
+        found: Sequence[torch.Tensor],
+        written: Sequence[torch.Tensor],
+        outputs: list[int],
+        previous: list[int],
+    ) -> torch.Tensor:
+        tensors = self._tensors
+        known = tensors.known(result)
+        if known is not None:
+            if any(result is tensor for tensor in written):
+                if known not in outputs:
+                    previous.append(known)
+                    outputs.append(tensors.enter(result, "operation", len(self.operations)))
+                return result
+            # The function handed a tensor through (``.to`` its own dtype): data flow must not fuse before and after.
+            result = result.view(result.shape)
+        outputs.append(tensors.enter(result, "operation", len(self.operations), inputs=found))
+        return result
+
+    def _enter_writes(
+        self,
+        written: Sequence[torch.Tensor],
+        found: Sequence[torch.Tensor],
+        outputs: list[int],
+        previous: list[int],
+    ) -> None:
+        """New numbers for written tensors that are no results, then for all others that the writes changed."""
+        tensors = self._tensors
+        done = set(outputs)
+        for tensor in written:
+            number = tensors.number(tensor)
+            if number not in done:
+                previous.append(number)
+                outputs.append(tensors.enter(tensor, "operation", len(self.operations)))
+        fresh = set(outputs)
+        for tensor in written:
+            for other in tensors.others_written(tensor):
+                number = tensors.number(other)
+                if number not in fresh:
+                    previous.append(number)
+                    fresh.add(tensors.enter(other, "operation", len(self.operations)))
+                    outputs.append(tensors.number(other))
+
+
+def _flatten(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, list | tuple):
+        return [tensor for item in value for tensor in _flatten(item)]
+    return []
+
+
+def _with_meta_rules(func: Callable[..., Any], known: TorchFunction) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = meta_result(known.short, known.name, args, kwargs)
+        return func(*args, **kwargs) if result is None else result
+
+    return run

@@ -1,0 +1,140 @@
+"""Functions that ran and the exact expressions in them (PEP 657: ``code.co_positions()``)."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+from types import CodeType
+
+from openmodelatlas.capture.child.frames import FileTable, read_file
+from openmodelatlas.capture.recording import Code, Span
+
+_OPERATOR_INSTRUCTIONS = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("BINARY_OP", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"))
+)
+
+
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class RunningCode:
+    """What is known of one code object while it is recorded.
+
+    Attributes:
+        code: the code object; held, so that its ``id`` stays its own.
+        index: index into ``Recording.codes``; -1 for the ``forward`` of torch's modules.
+        file: index into ``Recording.files``; -1 like ``index``.
+        arguments: parameter names that call records list, in order, ``self`` and ``cls`` left out.
+        receiver: name of the first parameter if it is ``self``, else empty.
+        generator: whether frames of it are suspended and resumed.
+        sites: instruction offset to (index of its span, whether an operator runs there).
+    """
+
+    __slots__ = ("arguments", "code", "file", "generator", "index", "is_forward", "receiver", "sites")
+
+    def __init__(self, code: CodeType, index: int, file: int) -> None:
+        names = parameter_names(code)
+        self.code = code
+        self.index = index
+        self.file = file
+        self.receiver = names[0] if names and names[0] == "self" else ""
+        self.arguments = tuple(n for i, n in enumerate(names) if not (i == 0 and n in {"self", "cls"}) and n[0] != ".")
+        self.generator = bool(
+            code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+        )
+        self.is_forward = code.co_name == "forward"
+        self.sites: dict[int, tuple[int, bool]] = {}
+
+
+def parameter_names(code: CodeType) -> tuple[str, ...]:
+    """Names of all parameters of ``code``: positional, keyword-only, ``*args`` and ``**kwargs``, in that order."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+class SpanTable:
+    """The codes and spans of one recording."""
+
+    def __init__(self, files: FileTable) -> None:
+        self._files = files
+        self._codes: list[RunningCode] = []
+        self._positions: dict[int, list[tuple[int | None, int | None, int | None, int | None]]] = {}
+        self._spans: list[Span] = []
+        self._interned: dict[Span, int] = {}
+
+    def add(self, code: CodeType) -> RunningCode:
+        """Enter a function of a model file that starts to run for the first time."""
+        running = RunningCode(code, len(self._codes), self._files.index(code.co_filename))
+        self._codes.append(running)
+        return running
+
+    def site(self, running: RunningCode, offset: int) -> tuple[int, bool]:
+        """Span index of the instruction at ``offset`` (``f_lasti``), -1 if it has no columns; if it is an operator."""
+        known = running.sites.get(offset)
+        if known is None:
+            known = running.sites[offset] = self._locate(running, offset)
+        return known
+
+    def _locate(self, running: RunningCode, offset: int) -> tuple[int, bool]:
+        code = running.code
+        if running.index < 0 or offset < 0:
+            return -1, False
+        positions = self._positions.get(id(code))
+        if positions is None:
+            positions = self._positions[id(code)] = list(code.co_positions())
+        line, end_line, column, end_column = positions[offset // 2]
+        operator = code.co_code[offset] in _OPERATOR_INSTRUCTIONS
+        if line is None or end_line is None or column is None or end_column is None:
+            return -1, operator
+        span = Span(running.file, line, column, end_line, end_column)
+        index = self._interned.setdefault(span, len(self._spans))
+        if index == len(self._spans):
+            self._spans.append(span)
+        return index, operator
+
+    def spans(self) -> list[Span]:
+        """All spans so far, in order of their numbers."""
+        return list(self._spans)
+
+    def codes(self) -> list[Code]:
+        """All functions that ran, in order of their numbers."""
+        return [
+            Code(
+                file=running.file,
+                name=running.code.co_qualname,
+                first_line=running.code.co_firstlineno,
+                last_line=last_line(running.code),
+            )
+            for running in self._codes
+        ]
+
+
+def last_line(code: CodeType) -> int:
+    """Last line of the function's text: the end of its block if its file can be read, else of its last instruction."""
+    reached = _last_instruction_line(code)
+    if code.co_name.startswith("<"):
+        return reached
+    return max(reached, _block_end(code.co_filename, code.co_firstlineno))
+
+
+def _last_instruction_line(code: CodeType) -> int:
+    ends = [end for _, end, _, _ in code.co_positions() if end is not None]
+    nested = [_last_instruction_line(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return max([code.co_firstlineno, *ends, *nested])
+
+
+@functools.cache
+def _block_end(filename: str, first_line: int) -> int:
+    """Last line of the ``def`` (decorators included) that begins at ``first_line``, trailing blank lines left out."""
+    lines = read_file(filename)[1].splitlines(keepends=True)
+    try:
+        block = inspect.getblock(lines[first_line - 1 :])
+    except (SyntaxError, IndentationError):
+        return first_line
+    while block and not block[-1].strip():
+        block.pop()
+    return first_line + len(block) - 1

@@ -1,0 +1,159 @@
+"""Which tensor is which: numbers for tensor objects, new numbers for in-place writes, views by shared storage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+
+from openmodelatlas.capture.child.encode import dtype_name
+from openmodelatlas.capture.recording import Tensor
+
+Origin = Literal["input", "parameter", "buffer", "operation", "outside"]
+
+LARGEST_OVERLAP_MASK = 2**24
+"""Elements of a storage up to which two views of it are compared element by element."""
+
+_OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
+_DTYPE_NAMES: dict[torch.dtype, str] = {}
+
+
+def name_of_dtype(dtype: torch.dtype) -> str:
+    """``float32`` for ``torch.float32``, without formatting it anew each time."""
+    name = _DTYPE_NAMES.get(dtype)
+    if name is None:
+        name = _DTYPE_NAMES[dtype] = dtype_name(dtype)
+    return name
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """The counter autograd raises at every in-place write, shared by all views; -1 for tensors that keep none."""
+    try:
+        return tensor._version
+    except RuntimeError:  # inference tensors
+        return -1
+
+
+def storage_of(tensor: torch.Tensor) -> int:
+    """Identity of the memory behind ``tensor``, 0 for tensors without one (sparse, functorch wrappers)."""
+    try:
+        identity: int = tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError):
+        return 0
+    return identity
+
+
+class TensorTable:
+    """All tensors of one recording. Holds every tensor object, so that an ``id`` never comes to mean another one.
+
+    Must be used with torch functions disabled: reading a size of a tensor would be recorded otherwise.
+
+    Attributes:
+        values: contiguous copies by number, filled only if ``keep_values``; none for tensors on the meta device.
+    """
+
+    def __init__(self, *, keep_values: bool) -> None:
+        self.values: dict[int, torch.Tensor] = {}
+        self._keep_values = keep_values
+        self._numbers: dict[int, int] = {}
+        self._kept: list[torch.Tensor] = []
+        self._described: list[Tensor] = []
+        self._storages: list[int] = []
+        self._sharing: dict[int, list[torch.Tensor]] = {}
+
+    def known(self, tensor: torch.Tensor) -> int | None:
+        """Current number of ``tensor``, ``None`` if it was never seen."""
+        return self._numbers.get(id(tensor))
+
+    def described(self) -> list[Tensor]:
+        """All tensors so far, in order of their numbers."""
+        return list(self._described)
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """Current number of ``tensor``; one never seen is entered as coming from outside."""
+        known = self._numbers.get(id(tensor))
+        if known is None:
+            with torch._C.DisableTorchFunction():
+                known = self.enter(tensor, "outside", -1)
+        return known
+
+    def enter(
+        self, tensor: torch.Tensor, origin: Origin, index: int, *, name: str = "", inputs: Sequence[torch.Tensor] = ()
+    ) -> int:
+        """Give a tensor object that has no number its first one, or a new one after a write.
+
+        Args:
+            tensor: the object.
+            origin, index, name: as in :class:`openmodelatlas.capture.recording.Tensor`.
+            inputs: tensors the operation read; if one shares the storage, it becomes the base.
+        """
+        number = len(self._described)
+        storage = storage_of(tensor)
+        sharing = self._sharing.get(storage) if storage else None
+        base = -1
+        if sharing is None:
+            if storage:
+                self._sharing[storage] = [tensor]
+            self._kept.append(tensor)
+        else:
+            base = self._base(tensor, storage, sharing, inputs)
+            if id(tensor) not in self._numbers:
+                sharing.append(tensor)
+                self._kept.append(tensor)
+        self._numbers[id(tensor)] = number
+        self._storages.append(storage)
+        self._described.append(Tensor(list(tensor.shape), name_of_dtype(tensor.dtype), origin, index, name, base))
+        if self._keep_values:
+            self._keep(number, tensor)
+        return number
+
+    def _base(
+        self, tensor: torch.Tensor, storage: int, sharing: list[torch.Tensor], inputs: Sequence[torch.Tensor]
+    ) -> int:
+        for source in inputs:
+            number = self._numbers[id(source)]
+            if source is not tensor and self._storages[number] == storage:
+                return number
+        return -1 if sharing[0] is tensor else self._numbers[id(sharing[0])]
+
+    def others_written(self, tensor: torch.Tensor) -> list[torch.Tensor]:
+        """Tensor objects still in use elsewhere whose elements overlap those of ``tensor``, which was written to."""
+        sharing = self._sharing.get(storage_of(tensor), [])
+        found = []
+        for other in sharing:
+            if other is not tensor and sys.getrefcount(other) > _OWN_REFERENCES and overlap(tensor, other):
+                found.append(other)
+        return found
+
+    def _keep(self, number: int, tensor: torch.Tensor) -> None:
+        if tensor.device.type == "meta" or tensor.layout is not torch.strided:
+            return
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return
+        with torch.no_grad():
+            self.values[number] = tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
+def overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether two tensors of one storage have an element in common (``True`` when it is too large to tell)."""
+    if first.numel() == 0 or second.numel() == 0:
+        return False
+    if first.dtype != second.dtype:
+        return True
+    (first_low, first_high), (second_low, second_high) = _extent(first), _extent(second)
+    if first_high < second_low or second_high < first_low:
+        return False
+    low, high = min(first_low, second_low), max(first_high, second_high)
+    if high - low >= LARGEST_OVERLAP_MASK:
+        return True
+    mask = torch.zeros(high - low + 1, dtype=torch.bool)
+    mask.as_strided(first.shape, first.stride(), first_low - low).fill_(True)
+    return bool(mask.as_strided(second.shape, second.stride(), second_low - low).any())
+
+
+def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+    """Offsets of the first and the last element in the storage, in elements (torch's strides are never negative)."""
+    low = int(tensor.storage_offset())
+    return low, low + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
