@@ -12,8 +12,8 @@ from torch.overrides import TorchFunctionMode
 from openmodelatlas.capture.child.calls import CallTracer
 from openmodelatlas.capture.child.encode import Encoder
 from openmodelatlas.capture.child.functions import TorchFunction, torch_function
-from openmodelatlas.capture.child.meta import meta_result
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
+from openmodelatlas.capture.child.valueless import valueless_result
 from openmodelatlas.capture.recording import Operation
 
 
@@ -63,7 +63,7 @@ class OperationRecorder:
         span, is_operator = tracer.site(call)
         name = known.operator_name if is_operator else known.name
         if self.on_meta:
-            function = _with_meta_rules(func, known)
+            function = _with_rules_for_meta(func, known)
             return self.apply(name, known, function, args, kwargs, span)
         return self.apply(name, known, func, args, kwargs, span)
 
@@ -212,9 +212,9 @@ def _flatten(value: Any) -> list[torch.Tensor]:
     return []
 
 
-def _with_meta_rules(func: Callable[..., Any], known: TorchFunction) -> Callable[..., Any]:
+def _with_rules_for_meta(func: Callable[..., Any], known: TorchFunction) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
-        result = meta_result(known.short, known.name, args, kwargs)
+        result = valueless_result(known.short, known.name, args, kwargs)
         return func(*args, **kwargs) if result is None else result
 
     return run

@@ -1,0 +1,73 @@
+"""What torch functions whose result depends on values do on the meta device, where there are no values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from openmodelatlas.errors import CaptureError
+
+_ROWS_OF_INDICES = frozenset({"nonzero", "argwhere"})
+_READERS = frozenset({"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__", "equal"})
+_UNKNOWN_SIZE = frozenset({"unique", "unique_consecutive", "bincount", "masked_select", "repeat_interleave"})
+
+
+class ValueNeededError(CaptureError):
+    """The code needs a value, and the run at true size has none."""
+
+
+def valueless_result(short: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a value-dependent function on meta tensors, ``None`` if the function can run as it is.
+
+    Index functions find nothing: zero rows of the right rank, int64. What needs a number raises.
+
+    Args:
+        short: last part of the function's name, such as ``nonzero``.
+        name: the whole name, for the message.
+        args, kwargs: what the function is called with.
+
+    Raises:
+        ValueNeededError: for a function that reads an element or whose result has a size nobody can know.
+    """
+    first = args[0] if args else kwargs.get("input", kwargs.get("condition"))
+    if not isinstance(first, torch.Tensor) or first.device.type != "meta":
+        return None
+    if short in _ROWS_OF_INDICES:
+        as_tuple = bool(kwargs.get("as_tuple", False))
+        return _indices(first) if as_tuple else first.new_empty((0, first.dim()), dtype=torch.int64)
+    if short == "where" and len(args) + len(kwargs) == 1:
+        return _indices(first)
+    if short == "__getitem__":
+        return _masked(first, args[1])
+    if short in _READERS or (short in _UNKNOWN_SIZE and not _size_is_known(short, args, kwargs)):
+        raise ValueNeededError(
+            f"{name} needs values, and the run at the published sizes has none (meta device).",
+            advice="Shapes at the published sizes come from the solved expressions instead.",
+        )
+    return None
+
+
+def _size_is_known(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if short != "repeat_interleave":
+        return False
+    repeats = args[1] if len(args) > 1 else kwargs.get("repeats")
+    return isinstance(repeats, int) or kwargs.get("output_size") is not None
+
+
+def _indices(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return tuple(tensor.new_empty((0,), dtype=torch.int64) for _ in range(max(tensor.dim(), 1)))
+
+
+def _masked(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
+    """``tensor[index]`` where boolean masks in ``index`` select nothing, ``None`` if there is no mask."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(part, torch.Tensor) and part.dtype == torch.bool for part in parts):
+        return None
+    replaced: list[Any] = []
+    for part in parts:
+        if isinstance(part, torch.Tensor) and part.dtype == torch.bool:
+            replaced.extend(_indices(part))
+        else:
+            replaced.append(part)
+    return tensor[tuple(replaced)]
