@@ -72,8 +72,8 @@ def check_expert_choice(
     """Check that the numbers by which a router chooses fit each other; each is a pair of published key and value.
 
     Raises:
-        ConfigurationError: the groups do not divide the experts, hold fewer than the two experts that they are ranked by,
-            or fewer experts remain to be chosen from than are chosen.
+        ConfigurationError: the groups do not divide the experts, hold fewer than the two experts that they are
+            ranked by, or leave fewer experts than are chosen.
     """
     (experts_key, expert_count), (chosen_key, chosen_count) = experts, chosen
     (groups_key, group_count), (kept_key, kept_count) = groups, kept_groups

@@ -1,8 +1,8 @@
 """Kimi K2: multi-head latent attention with rotary positions, and a sparse mixture of 384 experts.
 
-Read from top to bottom: configuration, rotary positions, attention, feed-forward, experts, block, model. The architecture
-is that of DeepSeek-V3 (arXiv 2412.19437) at the sizes of the Kimi K2 report (arXiv 2507.20534). Parameter names are those of
-the published checkpoint ``moonshotai/Kimi-K2-Instruct``, once its float8 blocks are expanded.
+Read from top to bottom: rotary positions, attention, feed-forward network, experts, block, model. The architecture is that
+of DeepSeek-V3 (arXiv 2412.19437) at the sizes of the Kimi K2 report (arXiv 2507.20534). Parameter names are those of the
+published checkpoint ``moonshotai/Kimi-K2-Instruct``, whose float8 blocks have to be expanded before loading.
 
 Axes: B batch, T new positions, P cached positions, S = P + T, N = B·T tokens, d hidden size, H heads, E routed experts,
 k experts chosen per token. "Lines" without a file name are those of ``transformers`` 5.24.0,
@@ -12,22 +12,13 @@ k experts chosen per token. "Lines" without a file name are those of ``transform
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from openmodelatlas.reference.configuration import (
-    NonNegative,
-    Positive,
-    PositiveNumber,
-    check_expert_choice,
-    decode,
-    require,
-)
+from openmodelatlas.reference.kimi_k2_configuration import KimiK2Configuration, YarnScaling
 from openmodelatlas.reference.layers import (
     CausalLanguageModelOutput,
     LatentCache,
@@ -40,144 +31,14 @@ from openmodelatlas.reference.layers import (
     visible_positions,
 )
 
+__all__ = ["KimiK2Configuration", "KimiK2ForCausalLM", "build"]
+
 LATENT_NORM_EPS = 1e-6
 """The norms of the two latents do not follow ``rms_norm_eps`` (lines 392, 405: the class's default)."""
 
-IGNORED_KEYS = frozenset(
-    # What names, packages or stores the model.
-    "architectures auto_map model_type torch_dtype dtype transformers_version quantization_config "
-    # Tokens with a special meaning to the tokenizer or the generation loop.
-    "bos_token_id eos_token_id pad_token_id "
-    # Training only.
-    "attention_dropout aux_loss_alpha seq_aux pretraining_tp "
-    # The length the model was trained for (no table of positions depends on it), and a default of the generation loop.
-    "max_position_embeddings use_cache "
-    "_name_or_path".split()
-)
-"""Published keys that are known and do not change what the model computes."""
-
-
-class YarnScaling(msgspec.Struct, frozen=True, kw_only=True):
-    """``rope_scaling``: YaRN, which stretches the rotary frequencies to longer contexts (arXiv 2309.00071).
-
-    Attributes:
-        type: ``yarn``.
-        factor: how many times longer the context gets.
-        original_max_position_embeddings: length of the contexts before stretching, in positions.
-        beta_fast, beta_slow: rotations over the original context above which a frequency is kept, below which it is
-            divided by ``factor``.
-        mscale, mscale_all_dim: weights of the two temperature corrections.
-    """
-
-    type: str
-    factor: PositiveNumber
-    original_max_position_embeddings: Positive
-    beta_fast: PositiveNumber
-    beta_slow: PositiveNumber
-    mscale: float
-    mscale_all_dim: float
-
-
-class KimiK2Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of the published ``config.json`` that the computation depends on, under their published names.
-
-    Sizes are in elements, counts in pieces. ``rope_scaling`` is ``None`` for a model without YaRN.
-    """
-
-    vocab_size: Positive
-    hidden_size: Positive
-    num_hidden_layers: Positive
-    rms_norm_eps: PositiveNumber
-    initializer_range: PositiveNumber
-    tie_word_embeddings: bool
-
-    num_attention_heads: Positive
-    num_key_value_heads: Positive
-    q_lora_rank: Positive
-    kv_lora_rank: Positive
-    qk_nope_head_dim: Positive
-    qk_rope_head_dim: Positive
-    v_head_dim: Positive
-    attention_bias: bool
-    rope_theta: PositiveNumber
-    rope_scaling: YarnScaling | None
-
-    hidden_act: str
-    intermediate_size: Positive
-    first_k_dense_replace: NonNegative
-    moe_layer_freq: Positive
-    moe_intermediate_size: Positive
-    n_routed_experts: Positive
-    n_shared_experts: Positive
-    num_experts_per_tok: Positive
-    n_group: Positive
-    topk_group: Positive
-    topk_method: str
-    scoring_func: str
-    norm_topk_prob: bool
-    routed_scaling_factor: PositiveNumber
-    num_nextn_predict_layers: NonNegative
-
-    @classmethod
-    def from_published(cls, published: Mapping[str, Any]) -> KimiK2Configuration:
-        """Read a published configuration.
-
-        Raises:
-            ConfigurationError: a key is missing, unknown, absurd, or asks for something this model does not do.
-        """
-        where = "Kimi K2 configuration"
-        scaling = published.get("rope_scaling")
-        if isinstance(scaling, Mapping):
-            yarn = decode(scaling, YarnScaling, ignored=(), where=f"{where}, rope_scaling")
-            published = {**published, "rope_scaling": msgspec.to_builtins(yarn)}
-        configuration = decode(published, cls, ignored=IGNORED_KEYS, where=where)
-        configuration.check()
-        return configuration
-
-    def check(self) -> None:
-        """Raise a ConfigurationError if the values contradict each other or ask for what this model does not do."""
-        fixed = {
-            "hidden_act": "silu",
-            "scoring_func": "sigmoid",
-            "topk_method": "noaux_tc",
-            "attention_bias": False,
-            "tie_word_embeddings": False,
-            "num_nextn_predict_layers": 0,
-        }
-        for key, value in fixed.items():
-            require(
-                getattr(self, key) == value, f"Kimi K2 is written for {value!r}, not {getattr(self, key)!r}.", where=key
-            )
-        require(
-            self.rope_scaling is None or self.rope_scaling.type == "yarn",
-            "Rotary positions are stretched by YaRN or not at all.",
-            where="rope_scaling.type",
-        )
-        require(
-            self.qk_rope_head_dim % 2 == 0,
-            f"Rotary positions turn pairs of features, but {self.qk_rope_head_dim} is odd.",
-            where="qk_rope_head_dim",
-        )
-        require(
-            self.num_key_value_heads == self.num_attention_heads,
-            f"Latent attention makes a key and a value for each of its {self.num_attention_heads} heads, not for "
-            f"{self.num_key_value_heads}.",
-            where="num_key_value_heads",
-        )
-        check_expert_choice(
-            experts=("n_routed_experts", self.n_routed_experts),
-            chosen=("num_experts_per_tok", self.num_experts_per_tok),
-            groups=("n_group", self.n_group),
-            kept_groups=("topk_group", self.topk_group),
-        )
-
-    def layer_is_sparse(self, layer_idx: int) -> bool:
-        """Whether layer ``layer_idx`` (from 0) has experts instead of one dense feed-forward network."""
-        return layer_idx >= self.first_k_dense_replace and layer_idx % self.moe_layer_freq == 0
-
 
 class RotaryEmbedding(nn.Module):
-    """Cosines and sines of the rotary angles, with YaRN's first correction (RoFormer arXiv 2104.09864; arXiv 2309.00071).
+    """Cosines and sines of the rotary angles, with YaRN's first correction (arXiv 2104.09864, 2309.00071).
 
     The frequencies are computed at each call rather than stored, so that nothing but parameters has to be loaded.
 
@@ -187,7 +48,7 @@ class RotaryEmbedding(nn.Module):
         factor: how much YaRN divides the slow frequencies by; 1.0 without YaRN.
         ramp_start, ramp_end: indices of pairs between which the division sets in, linearly (transformers 5.24.0,
             ``modeling_rope_utils.py``, ``_compute_yarn_parameters``).
-        cosine_scale: the first correction, a ratio of two temperatures that multiplies cosines and sines; 1.0 in Kimi K2.
+        cosine_scale: the first correction, a ratio of temperatures that multiplies cosines and sines; 1.0 in Kimi K2.
     """
 
     def __init__(self, configuration: KimiK2Configuration) -> None:
@@ -230,14 +91,14 @@ def temperature(factor: float, weight: float) -> float:
 
 
 def attention_scale(configuration: KimiK2Configuration) -> float:
-    """What multiplies the dot products: 1/√(qk size), with YaRN's second correction, the squared temperature (lines 294-300).
+    """What multiplies the dot products: 1/√(query size) times YaRN's second correction, a squared temperature.
 
-    Kimi K2: 192**-0.5 · 1.3466**2 = 0.13086.
+    Kimi K2: 192**-0.5 · 1.3466**2 = 0.13086 (lines 294-300).
     """
-    scale = (configuration.qk_nope_head_dim + configuration.qk_rope_head_dim) ** -0.5
+    scale: float = (configuration.qk_nope_head_dim + configuration.qk_rope_head_dim) ** -0.5
     yarn = configuration.rope_scaling
     if yarn is not None:
-        scale *= temperature(yarn.factor, yarn.mscale_all_dim) ** 2
+        scale = scale * temperature(yarn.factor, yarn.mscale_all_dim) ** 2
     return scale
 
 
@@ -474,13 +335,13 @@ class KimiK2ForCausalLM(nn.Module):
 
         Args:
             input_ids: [B, T] int64.
-            attention_mask: [B, P + T], 0 where the left of a row is padded; ``None`` if nothing is. Positions count from
-                the first column, padded or not: rotary attention depends on differences of positions only.
+            attention_mask: [B, P + T], 0 where the left of a row is padded; ``None`` if nothing is. Positions count
+                from the first column, padded or not: rotary attention depends on differences of positions only.
             past_key_values: the cache of an earlier call, for decoding.
             use_cache: whether to return a cache.
 
         Returns:
-            Logits [B, T, vocab_size] in the dtype of the model, and the cache: for each layer the latents of all positions.
+            Logits [B, T, vocab_size] in the dtype of the model, and the cache: the latents of all positions in each layer.
 
         Raises:
             UsageError: ``attention_mask`` does not fit.

@@ -1,8 +1,8 @@
 """Parts that Kimi K2 and Kimi K3 share.
 
-Axes are named: B batch, T new positions, P cached positions, S = P + T visible positions, N = B·T tokens, d hidden size,
-H heads, E routed experts, k chosen experts. Where "file lines" are cited they are those of transformers 5.24.0
-(``deepseek_v3/modeling_deepseek_v3.py``) unless another package is named.
+Axes: B batch, T new positions, P cached positions, S = P + T, N = B·T tokens, d hidden size, H heads, E routed experts,
+k experts chosen per token. "Lines" without a file name are those of ``transformers`` 5.24.0,
+``models/deepseek_v3/modeling_deepseek_v3.py``.
 """
 
 from __future__ import annotations
@@ -81,6 +81,26 @@ class RMSNorm(nn.Module):
         return self.weight * normalised.to(features.dtype)
 
 
+class GatedRMSNorm(nn.Module):
+    """RMSNorm of each head's output, times the sigmoid of a gate; all in float32, unlike :class:`RMSNorm`.
+
+    fla-core 0.6.0, ``modules/norm/fused_norm_gate.py`` lines 68-107.
+    """
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, features: Tensor, gate: Tensor) -> Tensor:
+        """Features and gate, each […, size], to […, size] in the dtype of ``gate``."""
+        features_float32 = features.to(torch.float32)
+        mean_square = features_float32.square().mean(dim=-1, keepdim=True)
+        normalised = features_float32 * torch.rsqrt(mean_square + self.eps)
+        gated = normalised * self.weight.to(torch.float32) * gate.to(torch.float32).sigmoid()
+        return gated.to(gate.dtype)
+
+
 def visible_positions(
     query_count: int, cached_count: int, attention_mask: Tensor | None, device: torch.device
 ) -> Tensor:
@@ -149,7 +169,7 @@ def keep_best_groups(choice_scores: Tensor, group_count: int, kept_group_count: 
     Returns:
         [N, E] float32 with -inf for experts of the other groups.
     """
-    scores_by_group = choice_scores.unflatten(1, (group_count, -1))
+    scores_by_group = choice_scores.view(choice_scores.shape[0], group_count, -1)
     group_scores = scores_by_group.topk(2, dim=-1).values.sum(dim=-1)
     kept_groups = group_scores.topk(kept_group_count, dim=-1, sorted=False).indices
     group_is_kept = torch.zeros_like(group_scores, dtype=torch.bool).scatter(1, kept_groups, True)
@@ -174,7 +194,7 @@ def run_chosen_experts(
         [N, features], dtype of ``tokens``.
     """
     weighted_sum = torch.zeros_like(tokens, dtype=expert_weights.dtype)
-    for expert_index in chosen_experts.unique().tolist():
+    for expert_index in torch.unique(chosen_experts).tolist():
         token_index, choice_index = torch.where(chosen_experts == expert_index)
         expert_output = experts[expert_index](tokens[token_index])
         expert_weight = expert_weights[token_index, choice_index].unsqueeze(-1)
@@ -184,13 +204,13 @@ def run_chosen_experts(
 
 @torch.no_grad()
 def initialise_parameters(model: nn.Module, standard_deviation: float) -> None:
-    """Give every matrix and vector that is not a norm's gain normally distributed values; on the meta device do nothing.
+    """Give every parameter but the norms' gains normally distributed values; on the meta device do nothing.
 
     Args:
-        model: the module; its parameters of class :class:`RMSNorm` keep their ones.
+        model: the module; its norms keep their ones.
         standard_deviation: ``initializer_range`` of the configuration.
     """
-    gains = {id(module.weight) for module in model.modules() if isinstance(module, RMSNorm)}
+    gains = {id(module.weight) for module in model.modules() if isinstance(module, (RMSNorm, GatedRMSNorm))}
     for parameter in model.parameters():
         if parameter.is_meta:
             return
