@@ -41,9 +41,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
             ``architectures``; transformers: ``deepseek_v3``, the model type; factory, reference: ``module:callable``.
         configuration: the true published configuration, as in the file; empty for a factory without one.
         configuration_origin: where it was read from: ``moonshotai/Kimi-K2-Instruct/config.json@fd1984e2b7a3…``.
-        transformers_version: version the configuration asks for, ``None`` if it names none.
+        transformers_version: version the configuration asks for, ``None`` if it names none, and for a ``transformers``
+            source, whose code is that of the installed package (``revision``).
         trusted: whether this code may run (built in, hashes match the registry, or the user said so).
-        url: web address of the repository at the revision; ``None`` where there is none.
+        url: web address of the repository; ``None`` where there is none.
+        notes: sentences on what was left out or assumed while resolving (files skipped with the reason, a listing
+            from the local cache), for the page and the progress output.
     """
 
     kind: SourceKind
@@ -58,6 +61,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     transformers_version: str | None = None
     trusted: bool = False
     url: str | None = None
+    notes: tuple[str, ...] = ()
 
     def file_url(self, path: str, first_line: int, last_line: int) -> str | None:
         """Web address of lines ``first_line`` to ``last_line`` (1-based, inclusive) of ``path``, if there is one."""
