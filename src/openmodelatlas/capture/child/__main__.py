@@ -1,0 +1,85 @@
+"""``python -m openmodelatlas.capture.child JOB.json``: capture one model in a process of its own.
+
+The process already stands in its sandbox when this module is imported (:mod:`openmodelatlas.capture.supervisor`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openmodelatlas.capture import standins
+from openmodelatlas.capture.job import JOB_FORMAT, Failure, Job, Progress
+
+PROGRESS_VARIABLE = "OMA_PROGRESS"
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0 if the recordings were written, 1 if ``failure.json`` was."""
+    started = time.perf_counter()
+    job = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=Job)
+    try:
+        if job.format != JOB_FORMAT:
+            raise ValueError(f"job format {job.format}, expected {JOB_FORMAT}")
+        _capture(job, started)
+    except Exception as error:  # everything the model's code can raise becomes failure.json
+        from openmodelatlas.capture.child.failures import failure_of
+
+        return _fail(job, failure_of(error, Path(job.root), job.files))
+    except SystemExit as error:
+        failure = Failure(
+            error="ModelCodeError",
+            what=f"The model's code called sys.exit({error.code!r}).",
+            where=None,
+            advice=None,
+            traceback="",
+        )
+        return _fail(job, failure)
+    return 0
+
+
+def _fail(job: Job, failure: Failure) -> int:
+    (Path(job.output) / "failure.json").write_bytes(msgspec.json.encode(failure))
+    return 1
+
+
+def _capture(job: Job, started: float) -> None:
+    _set_threads()
+    import torch
+
+    torch.set_num_threads(1)
+    standins.install()
+    from openmodelatlas.capture.child.run import Capture, Clock
+
+    clock = Clock({"torch": round(time.perf_counter() - started, 4)})
+    Capture(job, clock, _progress()).run()
+
+
+def _set_threads() -> None:
+    """One thread: probes are small, and starting threads costs more than they save (measured on two cores)."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    sys.dont_write_bytecode = True
+
+
+def _progress() -> Any:
+    descriptor = os.environ.get(PROGRESS_VARIABLE)
+    if descriptor is None:
+        return lambda stage, done, total: None
+    number = int(descriptor)
+
+    def report(stage: str, done: int, total: int) -> None:
+        os.write(number, msgspec.json.encode(Progress(stage, done, total)) + b"\n")
+
+    return report
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

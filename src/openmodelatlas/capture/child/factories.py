@@ -1,0 +1,188 @@
+"""Models made by a function: ``package.module:factory`` of a user, and our own reference models."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from openmodelatlas.capture.child.sizes import Published
+from openmodelatlas.capture.child.source_package import read_verified
+from openmodelatlas.capture.child.weights import marked_uninitialised_memory
+from openmodelatlas.capture.job import Job
+from openmodelatlas.capture.recording import Probe
+from openmodelatlas.errors import ConfigurationError, SourceNotFoundError
+
+FIXED_SIZES_NOTE = (
+    "The factory has no sizes to choose (no integer keyword arguments, no configuration): every probe runs the "
+    "sizes it builds, and dimensions show as numbers."
+)
+
+
+class FactorySubject:
+    """A module that a callable returns, alone or with example inputs.
+
+    The callable is given, by what its signature asks for: the configuration as one dictionary (one argument without a
+    default, or one called ``config``/``configuration``), else its own keyword arguments with integer defaults, which
+    then are the configuration.
+    """
+
+    def __init__(self, job: Job, factory: Callable[..., Any]) -> None:
+        self.factory = factory
+        self.roots = {"source": Path(job.root)}
+        self.notes: list[str] = []
+        self.keywords: dict[str, Any] = {}
+        self.takes_dictionary = False
+        self.example: dict[str, torch.Tensor] = {}
+        try:
+            parameters = inspect.signature(factory).parameters
+        except (TypeError, ValueError):
+            parameters = {}  # type: ignore[assignment]
+        positional = [name for name, value in parameters.items() if _is_required(value)]
+        named = [name for name in parameters if name in {"config", "configuration"}]
+        self.takes_dictionary = len(positional) == 1 or bool(named)
+        if len(positional) > 1:
+            raise ConfigurationError(
+                f"{job.entry} needs {len(positional)} arguments; a factory takes none, or one configuration.",
+                where=job.entry,
+                advice="Wrap it in a function without arguments.",
+            )
+        if not self.takes_dictionary:
+            self.keywords = {
+                name: value.default
+                for name, value in parameters.items()
+                if isinstance(value.default, (bool, int, float, str)) or name in job.configuration
+            }
+        self.file_keys = set(job.configuration)
+        self.configuration = {**self.keywords, **copy.deepcopy(job.configuration)}
+        if not self.configuration:
+            self.notes.append(FIXED_SIZES_NOTE)
+
+    def published(self) -> Published:
+        """See :class:`Subject`."""
+        origins = {key: "file" if key in self.file_keys else "class default" for key in self.configuration}
+        return Published(copy.deepcopy(self.configuration), origins)
+
+    def configure(self, settings: Mapping[str, int]) -> dict[str, Any]:
+        """See :class:`Subject`."""
+        values = copy.deepcopy(self.configuration)
+        for path, size in settings.items():
+            *branches, last = path.split(".")
+            target = values
+            for branch in branches:
+                target = target.setdefault(branch, {})
+            target[last] = size
+        vocabulary = values.get("vocab_size")
+        if isinstance(vocabulary, int) and "vocab_size" in settings:
+            for position, key in enumerate(sorted(values)):
+                if key.endswith("_token_id") and isinstance(values[key], int) and values[key] >= vocabulary:
+                    values[key] = vocabulary - 1 - position % vocabulary
+        return values
+
+    def instantiate(self, settings: Mapping[str, int], dtype: str, device: str) -> torch.nn.Module:
+        """See :class:`Subject`.
+
+        Raises:
+            ConfigurationError: the factory returns something that is no module.
+        """
+        values = self.configure(settings)
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(getattr(torch, dtype))
+        try:
+            with torch.device(device), marked_uninitialised_memory():
+                made = self.factory(values) if self.takes_dictionary else self.factory(**values)
+        finally:
+            torch.set_default_dtype(before)
+        if isinstance(made, tuple) and len(made) == 2:
+            made, example = made
+            self.example = _by_name(made, example)
+        if not isinstance(made, torch.nn.Module):
+            raise ConfigurationError(
+                f"The factory returned {type(made).__name__}, not a torch.nn.Module or (module, inputs).",
+                advice="Return the module, or the module and a tuple or dictionary of example inputs.",
+            )
+        return made.eval()
+
+    def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> dict[str, torch.Tensor]:
+        """The example inputs with their first axis repeated or cut to the probe's batch; else ``input_ids`` [B, T]."""
+        if self.example:
+            return {name: _resized(value, probe.batch).to(device) for name, value in self.example.items()}
+        parameters = list(inspect.signature(model.forward).parameters)
+        if not parameters or (parameters[0] not in {"input_ids", "tokens", "token_ids", "ids"}):
+            raise ConfigurationError(
+                f"{type(model).__name__}.forward takes {', '.join(parameters) or 'nothing'}, and the factory gives no "
+                "example inputs.",
+                advice="Return (module, inputs) from the factory.",
+            )
+        vocabulary = next(
+            (
+                value
+                for key, value in sorted(self.configure(probe.sizes).items())
+                if key in {"vocab_size", "n_vocab", "padded_vocab_size"}
+            ),
+            None,
+        )
+        if vocabulary is None:
+            table = next((module for module in model.modules() if isinstance(module, torch.nn.Embedding)), None)
+            vocabulary = table.num_embeddings if table is not None else 2
+        shape = (probe.batch, probe.tokens)
+        if device == "meta":
+            return {parameters[0]: torch.zeros(shape, dtype=torch.int64, device="meta")}
+        generator = torch.Generator().manual_seed(probe.seed)
+        return {parameters[0]: torch.randint(0, vocabulary, shape, generator=generator)}
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is inspect.Parameter.empty and parameter.kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+
+
+def _by_name(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
+    if isinstance(example, torch.Tensor):
+        example = (example,)
+    if isinstance(example, Mapping):
+        return {str(name): value for name, value in example.items()}
+    names = list(inspect.signature(module.forward).parameters)
+    return dict(zip(names, example, strict=False))
+
+
+def _resized(value: torch.Tensor, batch: int) -> torch.Tensor:
+    if value.dim() < 2:
+        return value
+    return value[torch.arange(batch) % value.shape[0]]
+
+
+def factory_subject(job: Job) -> FactorySubject:
+    """Subject of ``module:callable``.
+
+    Raises:
+        SourceNotFoundError: there is no such module or callable.
+    """
+    import sys
+
+    root = Path(job.root)
+    for path in job.files:
+        if path.endswith(".py"):
+            read_verified(root, path, job.files)
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    module_name, _, name = job.entry.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and module_name.startswith(error.name):
+            raise SourceNotFoundError(f"There is no module {module_name}.", where=job.entry) from error
+        raise
+    factory: Any = module
+    for part in name.split("."):
+        factory = getattr(factory, part, None)
+    if not callable(factory):
+        raise SourceNotFoundError(f"{module_name} has no callable {name}.", where=job.entry)
+    return FactorySubject(job, factory)

@@ -1,0 +1,110 @@
+"""Run one probe under the recorder: a prefill of T tokens, then one token with the cache the prefill left."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from openmodelatlas.capture.child.recorder import Recorder
+from openmodelatlas.capture.child.subject import Subject
+from openmodelatlas.capture.child.weights import fill
+from openmodelatlas.capture.recording import Probe, Recording
+
+CACHE_NAMES = ("past_key_values", "cache_params", "past_key_value", "cache", "state", "mems")
+NO_CACHE = "The model returns no cache: there is no decode step."
+
+
+class Stopped(Exception):
+    """A run that ended early, with what was recorded until then.
+
+    Attributes:
+        recording: the prefix.
+        cause: the exception that ended it.
+    """
+
+    def __init__(self, recording: Recording, cause: Exception) -> None:
+        self.recording = recording
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def run_probe(
+    subject: Subject, settings: Mapping[str, int], probe: Probe, *, keep_values: bool
+) -> tuple[Recording, dict[str, torch.Tensor], list[str]]:
+    """Instantiate, fill and run the model at one probe's sizes.
+
+    Returns:
+        the recording, the values by decimal tensor number (empty unless ``keep_values``), notes.
+    """
+    torch.manual_seed(probe.seed)
+    model = subject.instantiate(settings, probe.dtype, "cpu")
+    fill(model, probe.seed)
+    recorder = Recorder(model, roots=subject.roots, keep_values=keep_values)
+    inputs = subject.inputs(model, probe, "cpu")
+    notes = run_phases(model, recorder, inputs, probe.seed)
+    recording, values = recorder.finish(probe)
+    return recording, values, notes
+
+
+def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: dict[str, torch.Tensor], seed: int) -> list[str]:
+    """Record the prefill with ``inputs`` and, if it leaves a cache, one decode step; returns notes."""
+    parameters = inspect.signature(model.forward).parameters
+    switches = {"use_cache": True} if _takes(parameters, "use_cache") else {}
+    torch.manual_seed(seed)
+    with torch.no_grad(), recorder.record("prefill", inputs=inputs):
+        output = model(**inputs, **switches)
+    found = _cache(output)
+    if found is None:
+        return [NO_CACHE]
+    returned, cache = found
+    name = returned if returned in parameters else next((name for name in CACHE_NAMES if name in parameters), returned)
+    if not _takes(parameters, name):
+        return [f"The model returns {returned} but its forward takes none: there is no decode step."]
+    step = _decode_inputs(inputs, parameters, name)
+    if step is None:
+        return ["The model's inputs have no token axis: there is no decode step."]
+    torch.manual_seed(seed + 1)
+    with torch.no_grad(), recorder.record("decode", inputs=step):
+        model(**step, **{name: cache}, **switches)
+    return []
+
+
+def _takes(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
+    return name in parameters or any(value.kind is inspect.Parameter.VAR_KEYWORD for value in parameters.values())
+
+
+def _cache(output: Any) -> tuple[str, Any] | None:
+    """The cache among a model's outputs with the name its ``forward`` takes it back by."""
+    for name in CACHE_NAMES:
+        value = output.get(name) if isinstance(output, Mapping) else getattr(output, name, None)
+        if value is not None:
+            return name, value
+    if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], torch.Tensor):
+        return ("cache", output[1]) if output[1] is not None else None
+    return None
+
+
+def _decode_inputs(
+    inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, inspect.Parameter], cache: str
+) -> dict[str, torch.Tensor] | None:
+    """One further token per sequence: ``[B, 1]`` int64, masks one longer, positions one further."""
+    tokens = next((value for name, value in inputs.items() if name in ("input_ids", "tokens", "token_ids", "ids")), None)
+    if tokens is None or tokens.dim() != 2:
+        return None
+    length = tokens.shape[1]
+    step: dict[str, torch.Tensor] = {}
+    for name, value in inputs.items():
+        if name == "attention_mask":
+            step[name] = torch.ones((tokens.shape[0], length + 1), dtype=value.dtype, device=value.device)
+        elif name == "position_ids":
+            step[name] = value[:, -1:] + 1
+        elif name == "decoder_input_ids" or value is tokens:
+            step[name] = value[:, :1].clone()
+        else:
+            step[name] = value
+    if cache == "cache_params" and "cache_position" in parameters:
+        step["cache_position"] = torch.tensor([length], device=tokens.device)
+    return step

@@ -1,0 +1,220 @@
+"""One capture from job to files, in the child process."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+
+from openmodelatlas.capture.child import loader, true_size
+from openmodelatlas.capture.child.failures import place
+from openmodelatlas.capture.child.kinds import integer_keys
+from openmodelatlas.capture.child.modules import describe_parameters
+from openmodelatlas.capture.child.probes import run_probe
+from openmodelatlas.capture.child.relations import LADDER
+from openmodelatlas.capture.child.sizes import Plan, Published, choose
+from openmodelatlas.capture.child.subject import Subject
+from openmodelatlas.capture.child.values import write_values
+from openmodelatlas.capture.job import Job
+from openmodelatlas.capture.recording import RECORDING_FORMAT, Parameter, Recording, Summary
+from openmodelatlas.errors import AtlasError, ConfigurationError, MissingStandInError, SourceError
+
+LOW_PRECISION = ("bfloat16", "float16")
+Report = Callable[[str, int, int], None]
+
+
+@dataclass
+class Clock:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent within to ``name``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
+
+
+@dataclass
+class Capture:
+    """State of one capture.
+
+    Attributes:
+        job: what to do.
+        clock: seconds by stage.
+        report: called with a sentence, steps finished, and of how many.
+        notes: for the summary.
+    """
+
+    job: Job
+    clock: Clock
+    report: Report
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Load, probe, write.
+
+        Raises:
+            AtlasError: see :mod:`.failures` for what the model's code may cause besides.
+        """
+        steps = self.job.probes + 4
+        self.report("Import the model's code", 0, steps)
+        with self.clock.stage("import"):
+            subject = loader.load(self.job)
+        published = subject.published()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        plan = self._first_probe(subject, published, steps)
+        self._other_probes(subject, plan, steps)
+        parameters, failure = self._true_size(subject, steps)
+        self._write_summary(subject, published, plan, parameters, failure)
+        self.report("Captured", steps, steps)
+
+    def _first_probe(self, subject: Subject, published: Published, steps: int) -> Plan:
+        """Go down the ladder of relations until the model's code accepts the sizes of the first probe."""
+        last: Exception | None = None
+        tried: list[dict[str, int]] = []
+        for rung in LADDER:
+            plan = self._plan(subject, published, rung)
+            if plan.settings[0] in tried:
+                continue
+            tried.append(plan.settings[0])
+            self.report("Probe a", 1, steps)
+            try:
+                self._record(subject, plan, 0)
+            except (SourceError, MissingStandInError) as error:
+                if not isinstance(error, ConfigurationError):
+                    raise
+                last = error
+            except AtlasError:
+                raise
+            except Exception as error:  # the model's code may raise anything
+                last = error
+            else:
+                if last is not None:
+                    where = place(last, subject.roots["source"])
+                    reason = " ".join(str(last).split())[:200]
+                    self.notes.append(
+                        f"Probe sizes: {plan.rung.text}. The code refused freer ones "
+                        f"({f'{where}: ' if where else ''}{type(last).__name__}: {reason})."
+                    )
+                return plan
+        assert last is not None
+        raise last
+
+    def _plan(self, subject: Subject, published: Published, rung: Any) -> Plan:
+        """Sizes that the configuration class keeps as they were set; those it computes itself are left to it."""
+        dtypes = ["float32", self.job.dtype if self.job.dtype in LOW_PRECISION else "float32", "float32"]
+        with self.clock.stage("sizes"):
+            while True:
+                plan = choose(
+                    published,
+                    rung=rung,
+                    solving=self.job.probes,
+                    overrides=self.job.overrides,
+                    dtypes=[str(name) for name in dtypes],
+                    seed=self.job.repository,
+                )
+                try:
+                    effective = integer_keys(subject.configure(plan.settings[0]))
+                except ConfigurationError:
+                    return plan
+                computed = [path for path, size in plan.settings[0].items() if effective.get(path, size) != size]
+                if not computed:
+                    return plan
+                for path in computed:
+                    published.computed[path] = "Computed by the configuration class from other keys."
+
+    def _record(self, subject: Subject, plan: Plan, index: int) -> None:
+        probe = plan.probes[index]
+        with self.clock.stage(f"probe {probe.name}"):
+            recording, values, notes = run_probe(subject, plan.settings[index], probe, keep_values=index == 0)
+        with self.clock.stage("write"):
+            self._write(recording)
+            if index == 0:
+                write_values(Path(self.job.output) / "values.safetensors", values)
+        self.notes.extend(note for note in notes if note not in self.notes)
+
+    def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
+        for index in range(1, len(plan.probes)):
+            probe = plan.probes[index]
+            self.report(f"Probe {probe.name}", index + 1, steps)
+            try:
+                self._record(subject, plan, index)
+            except AtlasError:
+                raise
+            except Exception as error:
+                if probe.dtype == "float32":
+                    raise
+                reason = " ".join(str(error).split())[:200]
+                where = place(error, subject.roots["source"])
+                self.notes.append(
+                    f"The code does not run in {probe.dtype} on this machine "
+                    f"({f'{where}: ' if where else ''}{type(error).__name__}: {reason}); every probe is float32."
+                )
+                plan.probes[index] = msgspec.structs.replace(probe, dtype="float32")
+                self._record(subject, plan, index)
+
+    def _true_size(self, subject: Subject, steps: int) -> tuple[list[Parameter], str | None]:
+        """Parameters of the published configuration, and the run on the meta device."""
+        self.report("Published size on the meta device", steps - 1, steps)
+        dtype = self.job.dtype if self.job.dtype in LOW_PRECISION else "float32"
+        try:
+            with self.clock.stage("meta instantiate"):
+                model = subject.instantiate({}, str(dtype), "meta")
+        except Exception as error:  # the model's code may raise anything
+            where = place(error, subject.roots["source"])
+            return [], f"{where or 'meta device'}: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        parameters = [described for described, _ in describe_parameters(model)]
+        if any(tensor.device.type != "meta" for tensor in model.parameters()):
+            self.notes.append("Some parameters of the published size were made off the meta device.")
+        with self.clock.stage("meta forward"):
+            recording = true_size.run_true_size(subject, model, true_size.true_size_probe(str(dtype)))
+        with self.clock.stage("write"):
+            self._write(recording)
+        if recording.failure:
+            self.notes.append(f"The run at published size ended early: {recording.failure}")
+        return parameters, None
+
+    def _write(self, recording: Recording) -> None:
+        path = Path(self.job.output) / f"recording-{recording.probe.name}.json"
+        path.write_bytes(msgspec.json.encode(recording))
+
+    def _write_summary(
+        self,
+        subject: Subject,
+        published: Published,
+        plan: Plan,
+        parameters: list[Parameter],
+        failure: str | None,
+    ) -> None:
+        import sys
+
+        transformers = sys.modules.get("transformers")
+        summary = Summary(
+            format=RECORDING_FORMAT,
+            python=platform.python_version(),
+            torch=str(torch.__version__),
+            transformers=str(getattr(transformers, "__version__", "")),
+            effective_configuration=published.effective,
+            choices=plan.choices,
+            parameters=parameters,
+            parameters_failure=failure,
+            seconds=self.clock.seconds,
+            notes=[*subject.notes, *self.notes],
+        )
+        (Path(self.job.output) / "summary.json").write_bytes(msgspec.json.encode(summary))
+
