@@ -25,14 +25,16 @@ from openmodelatlas.shapes.expression import (
 )
 from openmodelatlas.shapes.names import KEY_PATTERN, RUN_NAMES, is_seam, preference
 from openmodelatlas.shapes.search import Search, Vector
-from openmodelatlas.shapes.transform import complexity, substitute
+from openmodelatlas.shapes.transform import complexity, substitute, with_other_rounding
 
 Sizes = Mapping[str, int]
 """Name to size in elements, in one probe and one phase."""
 
 _MOST_NAMED = 5
-# Runs at which two expressions in B, T, P are compared: positions below and above any window of the configuration.
-_TRIAL_RUNS = ({"B": 3, "T": 11, "P": 11}, {"B": 3, "T": 99_999_989, "P": 99_999_971})
+# Runs at which two expressions in B, T, P are compared: positions below and above any window of the configuration
+# (primes), and multiples of the configuration's own sizes.
+_TRIAL_BATCH = 3
+_TRIAL_TOKENS = (11, 99_999_989)
 
 
 def prefill_sizes(sizes: Sizes, batch: int, tokens: int) -> dict[str, int]:
@@ -113,6 +115,8 @@ class Solver:
             if len(sizes) != len(vector):
                 raise ShapeError(f"{len(sizes)} probes were solved for, {len(vector)} sizes observed.")
             break
+        if self._true is None:
+            true_size = None  # nothing is known that could predict it
         key = (vector, held_out, true_size)
         if key not in self._known:
             self._known[key] = self._solve(vector, held_out, true_size)
@@ -146,18 +150,25 @@ class Solver:
         # No value (a denominator of 0, a run at full size without B, T, P) is no confirmation.
         if self._value(candidate, self._held_out) != held_out:
             return False
-        return true_size is None or self._true is None or self._value(candidate, self._true) == true_size
+        return true_size is None or (self._true is not None and self._value(candidate, self._true) == true_size)
 
     def _choose(
         self, fitting: list[Expression], stage: int, true_size: int | None, seen: Vector, discarded: tuple[str, ...]
     ) -> Solution:
         best = fitting[0]
-        if true_size is None:
-            for rival in [*self._seam_rivals(best), *fitting[1:]]:
-                competes = stage >= 2 or complexity(rival) == complexity(best) or self._hidden & set(names(rival))
-                crosses = rival not in fitting
-                if (competes or crosses) and self._differ(best, rival):
-                    return _unresolved(f"Ambiguous: {best} or {rival}, which no probe tells apart.", seen, discarded)
+        ties = [
+            rival
+            for rival in fitting[1:]
+            if complexity(rival) == complexity(best)
+            or (true_size is None and (stage >= 2 or self._hidden & set(names(rival))))
+        ]
+        # Forms that no stage need list, because they are more complex, but that a longer run could tell from the best.
+        forms = [
+            form for form in [*self._seam_forms(best), *with_other_rounding(best)] if self._fits(form, seen, true_size)
+        ]
+        for rival in [*forms, *ties]:
+            if self._differ(best, rival):
+                return _unresolved(f"Ambiguous: {best} or {rival}, which no probe tells apart.", seen, discarded)
         found = names(best)
         value = None
         if self._true is not None and not set(found) & set(RUN_NAMES):
@@ -172,22 +183,29 @@ class Solver:
 
     def _differ(self, one: Expression, other: Expression) -> bool:
         """Whether two expressions have different values at the published configuration, in some run."""
-        for run in _TRIAL_RUNS:
-            values = {**(self._held_out if self._true is None else self._true), **run}
+        published = self._held_out if self._true is None else self._true
+        multiples = [2 * published[key] for key in {*names(one), *names(other)} - set(RUN_NAMES)]
+        for tokens in (*_TRIAL_TOKENS, *multiples):
+            values = {**published, "B": _TRIAL_BATCH, "T": tokens, "P": tokens}
             if self._value(one, values) != self._value(other, values):
                 return True
         return False
 
-    def _seam_rivals(self, best: Expression) -> list[Expression]:
-        """``best`` with a window ``w`` replaced by ``min(T, w)``, where every probe has more positions than ``w``."""
+    def _fits(self, node: Expression, seen: Vector, true_size: int | None) -> bool:
+        """Whether an expression has all the sizes that were seen: solving probes, held-out probe, full size."""
+        solving = len(self._solving)
+        predicted = tuple(self._value(node, sizes) for sizes in self._solving)
+        return predicted == seen[:solving] and self._confirmed(node, seen[solving], true_size)
+
+    def _seam_forms(self, best: Expression) -> list[Expression]:
+        """``best`` with ``min(T, w)`` for a window ``w``: the same as long as a run has more positions."""
         runs = [key for key in ("T", "P") if key in self._vectors]
-        rivals = []
+        forms = []
         for key in names(best):
             for run in runs if is_seam(key) else ():
-                longer = all(t >= w for t, w in zip(self._vectors[run], self._vectors[key], strict=True))
-                if longer and run not in names(best):
-                    rivals.append(substitute(best, key, minimum(name(run), name(key))))
-        return rivals
+                if run not in names(best):
+                    forms.append(substitute(best, key, minimum(name(run), name(key))))
+        return forms
 
     def _hidden_rival(self, vector: Vector, held_out: int) -> str | None:
         """A name, or a number of chunks, that looks like this constant in every probe."""

@@ -38,15 +38,38 @@ def complexity(node: Expression) -> int:
 
 def substitute(node: Expression, key: str, replacement: Expression) -> Expression:
     """``node`` with ``replacement`` for every occurrence of the name ``key``, in canonical form."""
-    if isinstance(node, Integer):
-        return node
     if isinstance(node, Name):
         return replacement if node.key == key else node
-    replaced = [substitute(child, key, replacement) for child in children(node)]
+    return _rebuild(node, [substitute(child, key, replacement) for child in children(node)])
+
+
+def with_other_rounding(node: Expression) -> list[Expression]:
+    """``node`` with one quotient rounded the other way: ``ceil(a, b)`` as ``a//b + 1`` and the reverse.
+
+    The two differ only where ``b`` divides ``a``.
+    """
+    found: list[Expression] = []
+    if isinstance(node, Quotient):
+        if node.rounding == "up":
+            found.append(add(floor_divide(node.numerator, node.denominator), integer(1)))
+        else:
+            found.append(add(ceil_divide(node.numerator, node.denominator), integer(-1)))
+    for position, child in enumerate(children(node)):
+        for changed in with_other_rounding(child):
+            parts = list(children(node))
+            parts[position] = changed
+            found.append(_rebuild(node, parts))
+    return found
+
+
+def _rebuild(node: Expression, parts: list[Expression]) -> Expression:
+    """A node of the same kind as ``node`` with other children."""
     if isinstance(node, Sum):
-        return add(*replaced)
+        return add(*parts)
     if isinstance(node, Product):
-        return multiply(integer(node.coefficient), *replaced)
+        return multiply(integer(node.coefficient), *parts)
     if isinstance(node, Extreme):
-        return (minimum if node.which == "min" else maximum)(*replaced)
-    return (floor_divide if node.rounding == "down" else ceil_divide)(*replaced)
+        return (minimum if node.which == "min" else maximum)(*parts)
+    if isinstance(node, Quotient):
+        return (floor_divide if node.rounding == "down" else ceil_divide)(*parts)
+    return node
