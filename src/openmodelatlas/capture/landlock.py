@@ -94,7 +94,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
             rights &= _ON_FILES
         if rights:
             rule = struct.pack("=Qi", rights, descriptor)
-            # A rule on a file system without inodes of its own (such as an anonymous pipe) is refused: nothing to allow.
+            # Some special file systems take no rules; then nothing there is allowed.
             with contextlib.suppress(OSError):
                 kernel.syscall("landlock", kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:

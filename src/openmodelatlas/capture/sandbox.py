@@ -77,31 +77,25 @@ def enter(policy: Policy, separated: str | None) -> list[Protection]:
         All protections, in force or not.
     """
     found: list[Protection] = []
-    reason = separated or ""
-    found.append(Protection("own namespaces", separated is None, reason or "user, network, process, mount, IPC"))
-    if separated is None:
-        _try(found, "own process list", namespaces.mount_own_process_list, "/proc shows the child's processes only")
-        _try(
-            found,
-            "read-only file system",
-            lambda: namespaces.make_read_only(but=policy.writable),
-            "but for its folders",
-        )
-        os.chdir(policy.writable[0])
-    _try(
-        found, "no new privileges", lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1), "setuid programs gain nothing"
-    )
-    _try(found, "no capabilities", kernel.drop_capabilities, "even root's child has none")
-    _try(
-        found,
-        "resource limits",
-        lambda: _limit_resources(policy, separated is None),
-        "memory, file size, processor time",
-    )
-    _try(found, "files", lambda: _restrict_files(policy), "Landlock: reads and writes limited to named folders")
-    _try(found, "no sockets", seccomp.refuse_sockets_and_escapes, seccomp.DETAIL)
+    alone = separated is None
+    found.append(Protection("own namespaces", alone, separated or "user, network, process, mount, IPC"))
+    steps: list[tuple[str, Callable[[], object], str]] = [
+        ("no new privileges", lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1), "setuid programs gain nothing"),
+        ("no capabilities", kernel.drop_capabilities, "even root's child has none"),
+        ("resource limits", lambda: _limit_resources(policy, alone), "memory, file size, processor time"),
+        ("files", lambda: _restrict_files(policy), "Landlock limits reads and writes to named folders"),
+        ("no sockets", seccomp.refuse_sockets_and_escapes, seccomp.DETAIL),
+    ]
+    if alone:
+        steps[:0] = [
+            ("own process list", namespaces.mount_own_process_list, "/proc shows the child's processes only"),
+            ("read-only file system", lambda: namespaces.make_read_only(but=policy.writable), "but for its folders"),
+        ]
+    for name, action, detail in steps:
+        _try(found, name, action, detail)
+    os.chdir(policy.writable[0])  # the old one lies beneath the mount that replaced it
     on = {protection.name: protection.on for protection in found}
-    offline = on["no sockets"] or separated is None
+    offline = on["no sockets"] or alone
     confined = on["files"] or on.get("read-only file system", False)
     refusals.translate(policy.source_root)
     if not (offline and confined):
@@ -159,7 +153,7 @@ def readable_paths(policy: Policy) -> tuple[list[str], list[str]]:
     paths += sys.path
     homes = {Path(os.path.expanduser(f"~{name}")).resolve() for name in ("", *_user_name())}  # noqa: PTH111 - names a user
     listed = [str(package.parent)]
-    readable = []
+    readable: list[str] = []
     for path in paths:
         if not path:
             continue

@@ -172,9 +172,7 @@ class Watch:
 
     def _exceed(self, what: str) -> None:
         if self.exceeded is None:
-            advice = (
-                "If the model really needs that much, raise the limit; otherwise its code does not end as it should."
-            )
+            advice = "If the model really needs that much, raise the limit; otherwise look for a fault in its code."
             self.exceeded = LimitError(what, advice=advice)
 
     def last_words(self) -> str:

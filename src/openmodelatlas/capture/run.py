@@ -1,0 +1,209 @@
+"""Captures a source: picks the environment, runs the child, and brings back validated data."""
+
+from __future__ import annotations
+
+import gc
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openmodelatlas.capture import overlay, process, reading, validate, values
+from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits, Progress
+from openmodelatlas.capture.recording import Recording, Summary
+from openmodelatlas.capture.sandbox import Protection
+from openmodelatlas.errors import RecordingError, TrustError
+from openmodelatlas.sources.source import Source
+
+_LARGEST_RECORDING = 512 * 2**20
+_MOST_PROBES = 32
+_RECORDING_NAME = re.compile(r"recording-([a-z0-9][a-z0-9-]{0,31})\.json")
+_DEVELOPMENT_VERSION = re.compile(r"(\d+\.\d+\.\d+)\.dev\d*")
+_DTYPE_KEYS = ("dtype", "torch_dtype")
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What a run of a model's code brought back. Close it, or use it as a context manager.
+
+    Attributes:
+        recordings: one per probe, by the probe's name, in the order of names.
+        summary: what concerns the whole capture; its notes name every protection that was not in force.
+        values: tensors of the first solving probe; ``None`` if the child wrote none.
+        protections: the sandbox as it was.
+    """
+
+    recordings: dict[str, Recording]
+    summary: Summary
+    values: values.Values | None
+    protections: tuple[Protection, ...]
+
+    def close(self) -> None:
+        """Let go of the file of values."""
+        if self.values is not None:
+            self.values.close()
+
+    def __enter__(self) -> Capture:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def capture(
+    source: Source,
+    *,
+    packages: Sequence[str] = (),
+    overrides: dict[str, int | list[int]] | None = None,
+    limits: Limits | None = None,
+    home: Path,
+    progress: Callable[[Progress], None] = process.ignore_progress,
+    probes: int = 3,
+    child_module: str = process.CHILD_MODULE,
+    python_path: Sequence[Path] = (),
+) -> Capture:
+    """Run the code of ``source`` on its probes.
+
+    Args:
+        source: pinned code and configuration.
+        packages: further requirements for the child (``accelerate==1.2.0``).
+        overrides: sizes the user fixed, by configuration key; one for all probes, or one for each.
+        limits: what the code may use; the default limits if ``None``.
+        home: folder of this program's data; overlays are cached in it.
+        progress: is told how far the capture is.
+        probes: number of solving probes.
+        child_module: module that runs inside the sandbox.
+        python_path: further folders for the child's path.
+
+    Raises:
+        TrustError: nobody has said that this code may run.
+        CaptureError: or a subclass: see :func:`openmodelatlas.capture.process.run`.
+        OverlayError: the packages cannot be installed.
+        RecordingError: what came back does not validate.
+    """
+    if not source.trusted:
+        raise TrustError(
+            f"The code of {source.repository} would run on this machine, and nobody has said to trust it.",
+            advice="Read it, then add --trust-remote-code.",
+        )
+    limits = limits or Limits()
+    wanted, notes = requirements(source, packages)
+    overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []
+    with tempfile.TemporaryDirectory(prefix="oma-capture-") as name:
+        output = Path(name)
+        job = Job(
+            format=JOB_FORMAT,
+            kind=source.kind,
+            repository=source.repository,
+            entry=source.entry,
+            configuration=source.configuration,
+            root=str(source.root.absolute()),
+            files={file.path: file.sha256 for file in source.files},
+            output=str(output.resolve()),
+            overrides=overrides or {},
+            probes=probes,
+            dtype=published_dtype(source.configuration),
+        )
+        protections = process.run(
+            job, limits=limits, overlays=overlays, progress=progress, child_module=child_module, python_path=python_path
+        )
+        progress(Progress("Checking what was recorded", 0, 0))
+        recordings = read_recordings(output)
+        summary = _read_summary(output, [*notes, *_missing_protections(protections)])
+        held = values.open_values(output, first_solving(recordings), largest=limits.output_bytes)
+    return Capture(recordings, summary, held, protections)
+
+
+def requirements(source: Source, packages: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What the child needs beyond the installed packages, and notes on how that was chosen.
+
+    The version of transformers that a configuration names is that of the code in the same repository. Code from the
+    installed package, a factory or a reference model runs on what is installed.
+    """
+    wanted = [package for package in packages if not overlay.is_installed(package)]
+    notes: list[str] = []
+    named = any(overlay.project_name(package) == "transformers" for package in packages)
+    version = source.transformers_version
+    if version is None or named or source.kind not in ("hub", "folder"):
+        return wanted, notes
+    development = _DEVELOPMENT_VERSION.fullmatch(version)
+    if development is not None:
+        notes.append(
+            f"The configuration asks for transformers {version}, which was never published; "
+            f"{development.group(1)} was used instead."
+        )
+        version = development.group(1)
+    requirement = f"transformers=={version}"
+    if not overlay.is_installed(requirement):
+        wanted.insert(0, requirement)
+    return wanted, notes
+
+
+def published_dtype(configuration: dict[str, Any]) -> str | None:
+    """Floating-point type of the published weights, as the configuration or its ``text_config`` names it."""
+    for part in (configuration, configuration.get("text_config")):
+        if isinstance(part, dict):
+            for key in _DTYPE_KEYS:
+                if isinstance(part.get(key), str):
+                    return str(part[key]).removeprefix("torch.")
+    return None
+
+
+def read_recordings(folder: Path) -> dict[str, Recording]:
+    """All recordings in the child's output ``folder``, validated, by probe name.
+
+    Raises:
+        RecordingError: there is none, or one does not validate.
+    """
+    names = sorted(path.name for path in folder.iterdir() if _RECORDING_NAME.fullmatch(path.name))
+    if not names:
+        raise RecordingError("The capture process ended well but left no recording.")
+    if len(names) > _MOST_PROBES:
+        raise RecordingError(f"The capture process left {len(names)} recordings; at most {_MOST_PROBES} are read.")
+    recordings: dict[str, Recording] = {}
+    collecting = gc.isenabled()
+    gc.disable()  # a million objects that stay alive: collecting among them would double the time
+    try:
+        for name in names:
+            recording = reading.decode(reading.read_bytes(folder, name, largest=_LARGEST_RECORDING), Recording, name)
+            validate.validate(recording)
+            if name != f"recording-{recording.probe.name}.json":
+                raise RecordingError(f"The recording says that it is of probe {recording.probe.name!r}.", where=name)
+            recordings[recording.probe.name] = recording
+    finally:
+        if collecting:
+            gc.enable()
+    return recordings
+
+
+def first_solving(recordings: dict[str, Recording]) -> Recording:
+    """The probe whose values are kept: the first solving one. Raises RecordingError if none is."""
+    for recording in recordings.values():
+        if recording.probe.role == "solve":
+            return recording
+    raise RecordingError("The capture process left no recording of a solving probe.")
+
+
+def _read_summary(folder: Path, notes: Sequence[str]) -> Summary:
+    content = reading.read_bytes(folder, process.SUMMARY, largest=_LARGEST_RECORDING)
+    summary = reading.decode(content, Summary, process.SUMMARY)
+    validate.validate_summary(summary)
+    return msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
+
+
+def _missing_protections(protections: Sequence[Protection]) -> list[str]:
+    missing = [each for each in protections if not each.on]
+    return [f"The model's code ran without the protection “{each.name}”: {each.detail}." for each in missing]
+
+
+def installed_version(name: str) -> str | None:
+    """Version of an installed distribution, or ``None``."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
