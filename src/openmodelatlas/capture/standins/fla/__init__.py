@@ -1,0 +1,1 @@
+"""Stand-ins for the package ``fla``; ``packages.py`` lists its modules."""

@@ -1,0 +1,1 @@
+"""What each kernel computes, as data. Nothing here imports torch."""
