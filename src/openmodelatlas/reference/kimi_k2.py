@@ -1,8 +1,8 @@
 """Kimi K2: multi-head latent attention with rotary positions, and a sparse mixture of 384 experts.
 
-Read from top to bottom: rotary positions, attention, feed-forward network, experts, block, model. The architecture is that
-of DeepSeek-V3 (arXiv 2412.19437) at the sizes of the Kimi K2 report (arXiv 2507.20534). Parameter names are those of the
-published checkpoint ``moonshotai/Kimi-K2-Instruct``, whose float8 blocks have to be expanded before loading.
+Read from top to bottom: rotary positions, attention, feed-forward network, experts, block, model. The architecture is
+that of DeepSeek-V3 (arXiv 2412.19437) at the sizes of the Kimi K2 report (arXiv 2507.20534). Parameter names are those
+of the published checkpoint ``moonshotai/Kimi-K2-Instruct``, whose float8 blocks have to be expanded before loading.
 
 Axes: B batch, T new positions, P cached positions, S = P + T, N = B·T tokens, d hidden size, H heads, E routed experts,
 k experts chosen per token. "Lines" without a file name are those of ``transformers`` 5.24.0,
@@ -24,6 +24,7 @@ from openmodelatlas.reference.layers import (
     LatentCache,
     Linear,
     RMSNorm,
+    garbage_collection_paused,
     initialise_parameters,
     keep_best_groups,
     run_chosen_experts,
@@ -341,7 +342,7 @@ class KimiK2ForCausalLM(nn.Module):
             use_cache: whether to return a cache.
 
         Returns:
-            Logits [B, T, vocab_size] in the dtype of the model, and the cache: the latents of all positions in each layer.
+            Logits [B, T, vocab_size] in the dtype of the model, and the cache: the latents of all positions, by layer.
 
         Raises:
             UsageError: ``attention_mask`` does not fit.
@@ -360,6 +361,7 @@ def build(configuration: dict[str, Any]) -> KimiK2ForCausalLM:
         ConfigurationError: see :meth:`KimiK2Configuration.from_published`.
     """
     parsed = KimiK2Configuration.from_published(configuration)
-    model = KimiK2ForCausalLM(parsed)
+    with garbage_collection_paused():
+        model = KimiK2ForCausalLM(parsed)
     initialise_parameters(model, parsed.initializer_range)
     return model

@@ -1,16 +1,17 @@
 """Kimi K3, text model: delta attention with full attention between, attention residuals, and experts in a latent.
 
-Read from top to bottom: short convolution, delta rule, delta attention, latent attention, feed-forward networks, experts,
-attention residuals, block, model. Sources: Kimi K3 report (arXiv 2607.24653), Kimi Linear (arXiv 2510.26692), Attention
-Residuals (arXiv 2603.15031), DeepSeek-V2 and V3 (arXiv 2405.04434, 2412.19437). The vision tower is not part of this model.
+Read from top to bottom: short convolution, delta rule, delta attention, latent attention, feed-forward networks,
+experts, attention residuals, block, model. Sources: Kimi K3 report (arXiv 2607.24653), Kimi Linear (arXiv 2510.26692),
+Attention Residuals (arXiv 2603.15031), DeepSeek-V2 and V3 (arXiv 2405.04434, 2412.19437). The vision tower is not part
+of this model.
 
-Parameter names are those of the published checkpoint ``moonshotai/Kimi-K3``, whose 4-bit experts have to be expanded before
-loading; its ``vision_tower.*`` and ``mm_projector.*`` have no counterpart here.
+Parameter names are those of the published checkpoint ``moonshotai/Kimi-K3``, whose 4-bit experts have to be expanded
+before loading; its ``vision_tower.*`` and ``mm_projector.*`` have no counterpart here.
 
-Axes: B batch, T new positions, P cached positions, S = P + T, N = B·T tokens, d hidden size, H heads, K and V features of a
-key and a value, W kernel size, E routed experts, k experts chosen per token, R sums stored so far. "Lines" without a file
-name are those of PyPI's ``llmcompressor`` 0.14.0.1, ``modeling/kimi_k3/modeling_kimi_linear.py``, a near copy of the code
-published with the weights.
+Axes: B batch, T new positions, P cached positions, S = P + T, N = B·T tokens, d hidden size, H heads, K and V features
+of a key and a value, W kernel size, E routed experts, k experts chosen per token, R sums stored so far. "Lines" without
+a file name are those of PyPI's ``llmcompressor`` 0.14.0.1, ``modeling/kimi_k3/modeling_kimi_linear.py``, a near copy of
+the code published with the weights.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from openmodelatlas.reference.layers import (
     LatentCache,
     Linear,
     RMSNorm,
+    garbage_collection_paused,
     initialise_parameters,
     keep_best_groups,
     run_chosen_experts,
@@ -50,8 +52,8 @@ class DeltaCache(NamedTuple):
 
     Attributes:
         query_window, key_window, value_window: [B, W - 1, H·K], model dtype; the last inputs of the convolutions.
-        state: [B, H, K, V] float32; maps keys to values. The order (key, value) is a convention: the published code asks
-            its kernels for (value, key) (line 687).
+        state: [B, H, K, V] float32; maps keys to values. The order (key, value) is a convention: the published code
+            asks its kernels for (value, key) (line 687).
     """
 
     query_window: Tensor
@@ -72,21 +74,18 @@ class ShortConvolution(nn.Module):
     def __init__(self, channels: int, kernel_size: int) -> None:
         super().__init__()
         self.channels = channels
-        self.kernel_size = kernel_size
         self.weight = nn.Parameter(torch.empty(channels, 1, kernel_size))
 
-    def forward(self, features: Tensor, window: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, features: Tensor, window: Tensor) -> tuple[Tensor, Tensor]:
         """Convolve T new positions.
 
         Args:
             features: [B, T, channels].
-            window: [B, W - 1, channels], the inputs before; ``None`` for zeros, at the start.
+            window: [B, W - 1, channels], the inputs before; zeros at the start.
 
         Returns:
             [B, T, channels] and the next window, in the dtype of ``features``.
         """
-        if window is None:
-            window = features.new_zeros(features.shape[0], self.kernel_size - 1, self.channels)
         extended = torch.cat((window, features), dim=1)
         channels_first = extended.transpose(1, 2).to(torch.float32)
         convolved = functional.conv1d(channels_first, self.weight.to(torch.float32), groups=self.channels)
@@ -97,18 +96,15 @@ class ShortConvolution(nn.Module):
 def l2_normalise(features: Tensor) -> Tensor:
     """Scale vectors to length 1: x · rsqrt(Σx² + 1e-6), eps under the root and a sum, not a mean.
 
-    Args:
-        features: […, K] float32.
-
-    Returns:
-        […, K] float32 (fla-core 0.6.0, ``modules/norm/l2norm.py`` line 80, ``ops/kda/fused_recurrent.py`` lines 156-158).
+    […, K] to […, K], float32 (fla-core 0.6.0, ``modules/norm/l2norm.py`` line 80, ``ops/kda/fused_recurrent.py`` lines
+    156-158).
     """
     squared_length = features.square().sum(dim=-1, keepdim=True)
     return features * torch.rsqrt(squared_length + 1e-6)
 
 
 def recurrent_delta_rule(
-    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor
+    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, *, state: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gated delta rule, one position after another (arXiv 2510.26692, equation 1).
 
@@ -139,7 +135,7 @@ def recurrent_delta_rule(
 
 
 def chunked_delta_rule(
-    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor
+    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, *, state: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gated delta rule, a chunk of positions at a time; arguments and results as :func:`recurrent_delta_rule`."""
     outputs = []
@@ -151,14 +147,14 @@ def chunked_delta_rule(
             values[:, :, chunk],
             log_decay[:, :, chunk],
             beta[:, :, chunk],
-            state,
+            state=state,
         )
         outputs.append(output)
     return torch.cat(outputs, dim=2), state
 
 
 def delta_rule_of_chunk(
-    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor
+    queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, *, state: Tensor
 ) -> tuple[Tensor, Tensor]:
     """All positions of one chunk at once (arXiv 2510.26692, §3.2).
 
@@ -186,8 +182,8 @@ def delta_rule_of_chunk(
 
     recalled_values = torch.matmul(keys * total_decay.exp(), state)
     corrections = (values - recalled_values) * beta.unsqueeze(-1)
-    earlier_writes = key_overlap.tril(diagonal=-1) * beta.unsqueeze(-1)
-    written = torch.linalg.solve_triangular(earlier_writes, corrections, upper=False, unitriangular=True)
+    influence = key_overlap.tril(diagonal=-1) * beta.unsqueeze(-1)
+    written = torch.linalg.solve_triangular(influence, corrections, upper=False, unitriangular=True)
 
     outputs_of_state = torch.matmul(queries * total_decay.exp(), state)
     outputs_of_chunk = torch.matmul(query_overlap, written)
@@ -201,8 +197,8 @@ class KimiDeltaAttention(nn.Module):
     """Kimi Delta Attention: a fixed-size memory per head, forgetting each key feature at its own pace (lines 576-759).
 
     Attributes:
-        A_log: [H] float32. The published checkpoint stores head_dim elements, zeros after the first H; loading cuts them
-            off (ml-explore/mlx-lm pull request 1626; NVIDIA/TensorRT-LLM ``modeling_kimi_linear.py``).
+        A_log: [H] float32. The published checkpoint stores head_dim elements, zeros after the first H; loading cuts
+            them off (ml-explore/mlx-lm pull request 1626; NVIDIA/TensorRT-LLM ``modeling_kimi_linear.py``).
         dt_bias: [H·K] float32.
     """
 
@@ -212,6 +208,7 @@ class KimiDeltaAttention(nn.Module):
         hidden_size = configuration.hidden_size
         self.num_heads = delta.num_heads
         self.head_dim = delta.head_dim
+        self.short_conv_kernel_size = delta.short_conv_kernel_size
         self.gate_lower_bound = delta.gate_lower_bound
         projection_size = self.num_heads * self.head_dim
         self.q_proj = Linear(hidden_size, projection_size)
@@ -228,7 +225,7 @@ class KimiDeltaAttention(nn.Module):
         self.g_proj = Linear(hidden_size, projection_size)
         self.o_norm = GatedRMSNorm(self.head_dim, configuration.rms_norm_eps)
         self.o_proj = Linear(projection_size, hidden_size)
-        self.register_load_state_dict_pre_hook(cut_stored_decay_rates)
+        self.register_load_state_dict_pre_hook(cut_stored_decay_rates)  # type: ignore[no-untyped-call]
 
     def forward(
         self, hidden_states: Tensor, is_token: Tensor | None, cache: DeltaCache | None
@@ -245,23 +242,31 @@ class KimiDeltaAttention(nn.Module):
         """
         if is_token is not None:
             hidden_states = hidden_states * is_token.unsqueeze(-1).to(hidden_states.dtype)
-        query_window, key_window, value_window, state = (None, None, None, None) if cache is None else cache
-        queries, query_window = self.q_conv1d(self.q_proj(hidden_states), query_window)
-        keys, key_window = self.k_conv1d(self.k_proj(hidden_states), key_window)
-        values, value_window = self.v_conv1d(self.v_proj(hidden_states), value_window)
+        if cache is None:
+            cache = self.empty_cache(hidden_states)
+        queries, query_window = self.q_conv1d(self.q_proj(hidden_states), cache.query_window)
+        keys, key_window = self.k_conv1d(self.k_proj(hidden_states), cache.key_window)
+        values, value_window = self.v_conv1d(self.v_proj(hidden_states), cache.value_window)
         queries = l2_normalise(self.split_heads(queries)) * self.head_dim**-0.5
         keys = l2_normalise(self.split_heads(keys))
         values = self.split_heads(values)
         log_decay = self.log_decay(hidden_states)
         beta = self.b_proj(hidden_states).to(torch.float32).sigmoid().transpose(1, 2)
-        if state is None:
-            state = queries.new_zeros(queries.shape[0], self.num_heads, self.head_dim, self.head_dim)
-        delta_rule = recurrent_delta_rule if hidden_states.shape[1] == 1 else chunked_delta_rule
-        outputs, state = delta_rule(queries, keys, values, log_decay, beta, state)
+        if hidden_states.shape[1] == 1:
+            outputs, state = recurrent_delta_rule(queries, keys, values, log_decay, beta, state=cache.state)
+        else:
+            outputs, state = chunked_delta_rule(queries, keys, values, log_decay, beta, state=cache.state)
         outputs = outputs.transpose(1, 2).to(hidden_states.dtype)
         output_gate = self.g_proj(hidden_states).unflatten(-1, (self.num_heads, self.head_dim))
         gated_outputs = self.o_norm(outputs, output_gate).flatten(start_dim=2)
         return self.o_proj(gated_outputs), DeltaCache(query_window, key_window, value_window, state)
+
+    def empty_cache(self, hidden_states: Tensor) -> DeltaCache:
+        """The cache before the first position: zeros, for a batch like that of ``hidden_states`` [B, T, d]."""
+        batch = hidden_states.shape[0]
+        window = hidden_states.new_zeros(batch, self.short_conv_kernel_size - 1, self.num_heads * self.head_dim)
+        state = window.new_zeros(batch, self.num_heads, self.head_dim, self.head_dim, dtype=torch.float32)
+        return DeltaCache(window, window, window, state)
 
     def split_heads(self, features: Tensor) -> Tensor:
         """[B, T, H·K] to [B, H, T, K] float32."""
@@ -305,8 +310,8 @@ def cut_stored_decay_rates(module: nn.Module, state_dict: dict[str, Any], prefix
 class GatedLatentAttention(nn.Module):
     """Multi-head latent attention without positions, its output gated (arXiv 2405.04434, §2.1; lines 423-573).
 
-    What carries the rotary positions elsewhere (``qk_rope_head_dim`` features, one key for all heads) is kept but not turned.
-    The cache holds the latent and the shared key; the published code caches keys and values of all heads instead.
+    What carries the rotary positions elsewhere (``qk_rope_head_dim`` features, one key for all heads) is kept but not
+    turned. The cache holds the latent and the shared key; the published code caches all heads' keys and values instead.
     """
 
     def __init__(self, configuration: KimiK3Configuration) -> None:
@@ -417,8 +422,8 @@ class Expert(nn.Module):
 class Router(nn.Module):
     """Chooses k experts for each token and weighs them (arXiv 2412.19437, §2.1.2; lines 762-858).
 
-    It reads the hidden states, not the latent. The correction bias takes part in choosing only: the weights are the scores
-    without it. Everything is float32.
+    It reads the hidden states, not the latent. The correction bias takes part in choosing only: the weights are the
+    scores without it. Everything is float32.
 
     Attributes:
         weight: [E, d].
@@ -450,7 +455,7 @@ class Router(nn.Module):
 
 
 class LatentMixtureOfExperts(nn.Module):
-    """Experts that work in a narrower latent: project down, run, add up, normalise, project up; then the shared experts.
+    """Experts that work in a narrower latent: project down, run, add up, normalise, project up.
 
     The shared experts read the hidden states and are neither weighted nor scaled (lines 861-963).
     """
@@ -483,8 +488,8 @@ class LatentMixtureOfExperts(nn.Module):
 def mix_stored_sums(running_sum: Tensor, stored_sums: Tensor, norm: RMSNorm, projection: Linear) -> Tensor:
     """Attention over depth: a softmax-weighted mean of the stored sums and the running sum (arXiv 2603.15031).
 
-    The keys are the normalised sums, the one learned query is the projection with the norm's gain folded in, the values are
-    the raw sums. All in float32 (lines 1194-1207).
+    The keys are the normalised sums, the one learned query is the projection with the norm's gain folded in, the values
+    are the raw sums. All in float32 (lines 1194-1207).
 
     Args:
         running_sum: [B, T, d].
@@ -509,9 +514,10 @@ def mix_stored_sums(running_sum: Tensor, stored_sums: Tensor, norm: RMSNorm, pro
 class DecoderLayer(nn.Module):
     """One block with attention residuals (arXiv 2603.15031; lines 1106-1168).
 
-    Instead of one residual stream, two things travel between layers: the running sum of the updates of the current group of
-    ``attn_res_block_size`` layers, and the stored sums of the groups before (the first is the embedding). Attention and
-    feed-forward network each read a mixture of all of them.
+    Instead of one residual stream, two things travel between layers: the running sum of the updates of the current
+    group of ``attn_res_block_size`` layers, and the stored sums of the groups before (the first is the embedding).
+    Attention and feed-forward network each read a mixture of all of them. The branches stand on lines of their own,
+    because layers take them differently.
     """
 
     def __init__(self, configuration: KimiK3Configuration, layer_idx: int) -> None:
@@ -567,14 +573,14 @@ class DecoderLayer(nn.Module):
             attention_update, cache = self.self_attn(hidden_states, is_token, cache)
         else:
             attention_update, cache = self.self_attn(hidden_states, visible, cache)
-        if self.starts_group:
+        if self.starts_group:  # noqa: SIM108
             running_sum = attention_update
         else:
             running_sum = running_sum + attention_update
 
         hidden_states = mix_stored_sums(running_sum, stored_sums, self.mlp_res_norm, self.mlp_res_proj)
         hidden_states = self.post_attention_layernorm(hidden_states)
-        if self.is_sparse:
+        if self.is_sparse:  # noqa: SIM108
             feed_forward_update = self.block_sparse_moe(hidden_states)
         else:
             feed_forward_update = self.mlp(hidden_states)
@@ -711,6 +717,7 @@ def build(configuration: dict[str, Any]) -> KimiK3ForConditionalGeneration | Kim
     """
     parsed = KimiK3Configuration.from_published(configuration)
     whole_file = "text_config" in configuration
-    model = KimiK3ForConditionalGeneration(parsed) if whole_file else KimiK3ForCausalLM(parsed)
+    with garbage_collection_paused():
+        model = KimiK3ForConditionalGeneration(parsed) if whole_file else KimiK3ForCausalLM(parsed)
     initialise_parameters(model, parsed.initializer_range)
     return model
