@@ -24,9 +24,10 @@ import openmodelatlas
 from openmodelatlas import errors
 from openmodelatlas.capture import processes, reading
 from openmodelatlas.capture.job import Failure, Job, Limits, Progress
+from openmodelatlas.capture.refusals import RefusedError
 from openmodelatlas.capture.sandbox import Policy, Protection
 from openmodelatlas.capture.watch import Watch
-from openmodelatlas.errors import AtlasError, CaptureError
+from openmodelatlas.errors import AtlasError, CaptureError, SandboxError
 
 CHILD_MODULE = "openmodelatlas.capture.child"
 PROGRESS = "OMA_PROGRESS"
@@ -195,7 +196,9 @@ def _raise_failure(output: Path) -> None:
     except FileNotFoundError:
         return
     failure = reading.decode(content, Failure, FAILURE)
-    kind = getattr(errors, failure.error, None)
+    # The child reports a refusal of the sandbox by the name of the class that the sandbox raises.
+    known = SandboxError.__name__ if failure.error == RefusedError.__name__ else failure.error
+    kind = getattr(errors, known, None)
     if not (isinstance(kind, type) and issubclass(kind, AtlasError)):
         kind = CaptureError
     where, advice = (

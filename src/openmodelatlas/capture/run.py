@@ -178,6 +178,7 @@ def read_recordings(folder: Path) -> dict[str, Recording]:
     finally:
         if collecting:
             gc.enable()
+    gc.freeze()  # nor look through them at every later collection; counting references still frees them
     return recordings
 
 

@@ -1,7 +1,9 @@
 """The tensors of the value probe: a safetensors file from the child, checked and then held open.
 
-Format: https://github.com/huggingface/safetensors#format (length of the header, header as JSON, bytes of the tensors).
-Read here with ``msgspec`` and ``mmap``, so that no tensor library is needed.
+Format: https://github.com/huggingface/safetensors#format (length of the header, header as
+JSON, bytes of the tensors).
+Read here with ``msgspec`` and ``mmap``, so that no tensor library is needed. The optional entry
+``__metadata__`` of the format is refused: the child writes none.
 """
 
 from __future__ import annotations
@@ -125,11 +127,8 @@ def _wrong(what: str) -> RecordingError:
 
 
 def _entries(header: bytes, length: int) -> dict[int, Entry]:
-    raw = reading.decode(header, dict[str, msgspec.Raw], FILE_NAME)
-    raw.pop("__metadata__", None)
     entries: dict[int, Entry] = {}
-    for name, content in raw.items():
-        entry = reading.decode(bytes(content), Entry, FILE_NAME)
+    for name, entry in reading.decode(header, dict[str, Entry], FILE_NAME).items():
         if not (name.isascii() and name.isdigit()) or str(int(name[:20])) != name:
             raise _wrong(f"{name[:40]!r} is no tensor number")
         if entry.dtype not in DTYPES:
