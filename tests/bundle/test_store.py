@@ -173,9 +173,7 @@ def _spoil(folder: Path, change: Any) -> None:
 def test_unknown_formats_say_what_to_do(tmp_path: Path) -> None:
     folder = read(build_sample(tmp_path)).folder
     _spoil(folder, lambda data: data.update(format=99))
-    with pytest.raises(
-        BundleError, match=r"format 99, this version reads format 1\. It was written by a newer version"
-    ):
+    with pytest.raises(BundleError, match=r"format 99, this .* 1\. It was written by a newer version"):
         read(folder)
 
 

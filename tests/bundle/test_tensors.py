@@ -28,12 +28,11 @@ def tensors(draw: st.DrawFn) -> TensorValue:
     return TensorValue(dtype=dtype, shape=shape, data=draw(st.binary(min_size=length, max_size=length)))
 
 
-@given(
-    st.dictionaries(st.text(min_size=1, max_size=5).filter(lambda key: key != "__metadata__"), tensors(), max_size=4)
-)
-def test_the_package_reads_what_we_write(
-    tmp_path_factory: pytest.TempPathFactory, table: dict[str, TensorValue]
-) -> None:
+_NAMES = st.text(min_size=1, max_size=5).filter(lambda key: key != "__metadata__")
+
+
+@given(st.dictionaries(_NAMES, tensors(), max_size=4))
+def test_the_package_reads_it(tmp_path_factory: pytest.TempPathFactory, table: dict[str, TensorValue]) -> None:
     data = encode_tensors(table)
     assert encode_tensors(dict(reversed(table.items()))) == data
     theirs = {name: (tuple(entry["shape"]), bytes(entry["data"])) for name, entry in deserialize(data)}

@@ -1,0 +1,85 @@
+"""Sober sentences about a node that its recording makes true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from openmodelatlas.graph.document import Branch, Node
+
+
+def claim_for(node: Node, name: str | None, own: tuple[int, int] | None) -> str:
+    """What the lines of ``node.code`` prove.
+
+    Args:
+        node: the node whose code it is.
+        name: qualified name of the function or class that the lines hold, ``None`` if they hold none.
+        own: lines of the node's own expression within them; ``None`` if the lines as a whole are the node's code.
+    """
+    where = f"`{name}`" if name else "this code"
+    if node.kind == "branch" and node.branches:
+        return _branch_claim(node.branches[0], where)
+    if own is not None and node.symbol is not None:
+        place = f"line {own[0]}" if own[0] == own[1] else f"lines {own[0]}–{own[1]}"
+        text = f"In {where}, `{_one_line(node.symbol.text)}` ({place})"
+        if node.kind == "layer group":
+            return f"{text} runs the {node.label}."
+        if node.kind == "operation" and node.function:
+            return f"{text} runs `{node.function}`{_in_layers(node)}."
+        return f"{text} is {_article(node)}{_in_layers(node)}."
+    if node.kind in ("module", "model") and node.class_name:
+        what = f"is the code of {f'`{node.module}`' if node.module else 'the model'}"
+    elif node.function:
+        what = f"holds the code that runs as `{node.function}`"
+    else:
+        what = f"holds the code of {node.label or node.title}"
+    return f"{where[:1].upper()}{where[1:]} {what}{_in_layers(node)}."
+
+
+_OUTCOMES = {"true": "true in", "false": "false in", "both": "both in turn in"}
+
+
+def _branch_claim(branch: Branch, where: str) -> str:
+    taken = branch.taken
+    outcomes = [f"{words} {layers_text(taken[key])}" for key, words in _OUTCOMES.items() if taken.get(key)]
+    test = _one_line(branch.test)
+    return f"In {where}, the condition `{test}` (line {branch.lines.first}) is {'; '.join(outcomes)}."
+
+
+def layers_text(layers: Iterable[int]) -> str:
+    """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``."""
+    numbers = sorted(set(layers))
+    return f"layer{'' if len(numbers) == 1 else 's'} {ranges_text(numbers)}"
+
+
+def ranges_text(numbers: Iterable[int]) -> str:
+    """Sorted numbers with runs of three or more joined: ``1, 2, 5–9``."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = []
+    for run in runs:
+        parts.extend([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run])
+    return ", ".join(parts)
+
+
+def _in_layers(node: Node) -> str:
+    return f" in {layers_text(node.members)}" if node.members else ""
+
+
+def _article(node: Node) -> str:
+    kind = {"layer group": "a group of layers", "module": "a call of the module", "function": "a call of the function"}
+    words = kind.get(node.kind, f"the {node.kind}")
+    if node.kind == "module" and node.module:
+        return f"{words} `{node.module}`"
+    if node.kind == "function" and node.function:
+        return f"{words} `{node.function}`"
+    return words
+
+
+def _one_line(text: str) -> str:
+    """Source text on one line, cut where it gets long."""
+    joined = " ".join(text.split())
+    return joined if len(joined) <= 120 else f"{joined[:119]}…"
