@@ -48,6 +48,17 @@ def cached_snapshot(repository: str, revision: str | None) -> tuple[str, Path] |
     return (commit, snapshot) if snapshot.is_dir() else None
 
 
+def remember_revision(repository: str, revision: str, commit: str) -> None:
+    """Notes in the cache that branch or tag ``revision`` is ``commit``, so that it can be found without the hub."""
+    references = (repository_folder(repository) / "refs").resolve()
+    reference = (references / revision).resolve()
+    if reference.is_relative_to(references) and reference != references:
+        reference.parent.mkdir(parents=True, exist_ok=True)
+        temporary = reference.with_name(f"{reference.name}.{os.getpid()}.tmp")
+        temporary.write_text(commit, encoding="ascii")
+        temporary.replace(reference)
+
+
 def _cached_commit(folder: Path, revision: str) -> str | None:
     if FULL_HASH.fullmatch(revision):
         return revision

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from openmodelatlas.errors import HubUnreachableError, SourceError, SourceGatedError, SourceNotFoundError, UsageError
-from openmodelatlas.sources.cache import FULL_HASH, SHORT_HASH, cache_folder, cached_snapshot, repository_folder
+from openmodelatlas.sources.cache import (
+    FULL_HASH,
+    SHORT_HASH,
+    cache_folder,
+    cached_snapshot,
+    remember_revision,
+    repository_folder,
+)
 from openmodelatlas.sources.deadline import DeadlineExceededError, within
 from openmodelatlas.sources.files import Selection, list_folder, select
 from openmodelatlas.sources.repository import Checkout, checkout_source
@@ -139,6 +146,8 @@ def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
                 enable_progress_bars()
 
     root = Path(_asked(repository, commit, DOWNLOAD_SECONDS, download))
+    if revision is None or not (FULL_HASH.fullmatch(revision) or commit.startswith(revision)):
+        remember_revision(repository, revision or "main", commit)
     return _checkout(repository, revision, root, selection)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -45,6 +46,11 @@ class RegisteredSource(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     pins: dict[str, str] = {}
     measured_parameters: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The source as a message names it: a full commit hash cut to 12 digits."""
+        return re.sub(r"(@[0-9a-f]{12})[0-9a-f]{28}$", r"\1", self.spec)
 
     @property
     def is_hub(self) -> bool:

@@ -118,7 +118,8 @@ def resolve_model(
         try:
             source = _resolve_registered(entry, candidate, revision, configuration, trust)
         except _PASSED_OVER as error:
-            passed_over.append(f"{candidate.spec} was passed over: {error}")
+            reason = f"{error.what} {error.advice}" if error.advice else error.what
+            passed_over.append(f"{candidate.label} was passed over: {reason}")
             errors.append(error)
         else:
             before = candidates[: candidates.index(candidate)]
@@ -129,8 +130,8 @@ def resolve_model(
 
 def _untrusted_sentence(source: RegisteredSource) -> str:
     return (
-        f"{source.spec} was passed over: its code runs only when it is trusted, and the registry pins no hashes of it; "
-        "--trust-remote-code uses it."
+        f"{source.label} was passed over: its code runs only when it is trusted, and the registry pins no hashes of "
+        "it; --trust-remote-code uses it."
     )
 
 
@@ -167,15 +168,26 @@ def _resolve_module(kind: str, rest: str, given: Path | None) -> Source:
 
 
 def _registered_configuration(spec: str, otherwise: str) -> tuple[dict[str, Any], str]:
-    """Configuration of the model registered under ``spec``: by its name, or as the only one that has this source."""
+    """Configuration of the registered model meant by ``spec``, if there is exactly one, or none and ``otherwise``.
+
+    For a reference it is the one that has this source; for transformers, the one whose configuration is of this model
+    type, or else has a part that is.
+    """
     kind, _, name = spec.partition(":")
-    named = [MODELS[name]] if kind == "reference" and name in MODELS else []
-    entries = named or [entry for entry in MODELS.values() if any(source.spec == spec for source in entry.sources)]
-    if kind == "transformers":
-        entries = [entry for entry in entries if entry.configuration().get("model_type") == name]
+    if kind == "reference":
+        entries = [entry for entry in MODELS.values() if any(source.spec == spec for source in entry.sources)]
+    else:
+        types = {entry.name: _model_types(entry.configuration()) for entry in MODELS.values()}
+        entries = [entry for entry in MODELS.values() if types[entry.name][0] == name]
+        entries = entries or [entry for entry in MODELS.values() if name in types[entry.name]]
     if len(entries) == 1:
         return entries[0].configuration(), entries[0].configuration_origin
     return {}, otherwise
+
+
+def _model_types(configuration: dict[str, Any]) -> list[object]:
+    parts = [value for value in configuration.values() if isinstance(value, dict)]
+    return [part.get("model_type") for part in (configuration, *parts)]
 
 
 def _exists(spec: str) -> bool:
