@@ -18,6 +18,8 @@ CallKind = Literal["module", "function", "kernel"]
 ATTRIBUTE_ACCESS = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
 """Functions behind ``a.b``: never calls of their own (configurations run them thousands of times)."""
 
+REPLACED = "The model's code replaced the trace function; lines and calls until the next operation are missing."
+
 _UNSEEN = object()
 
 
@@ -93,6 +95,7 @@ class CallTracer:
     Attributes:
         stack: calls that run now, outermost first.
         calls: every call so far.
+        function: the trace function that is installed.
         order: the next number of the recording's event counter.
         phase: what is being recorded.
         notes: sentences on what could not be followed.
@@ -104,6 +107,7 @@ class CallTracer:
         self.order = 0
         self.phase: Phase = "prefill"
         self.notes: list[str] = []
+        self.function = self.trace  # one object, so that it can be told from another's
         self._spans = spans
         self._encoder = encoder
         self._codes: dict[int, RunningCode | None] = {}
@@ -225,7 +229,7 @@ class CallTracer:
                 outer = outer.f_back
             if outer is not None:
                 return self.stack[-1]
-            self.note("A call's return was not seen: the model's code replaced the trace function.")
+            self.note(REPLACED)
             self.stack.pop().frame = None
         return None
 
@@ -236,7 +240,7 @@ class CallTracer:
 
     def install(self) -> None:
         """Start to follow calls in this thread."""
-        sys.settrace(self.trace)
+        sys.settrace(self.function)
 
     def close(self) -> None:
         """Forget frames, so that nothing of the model's run is kept alive."""

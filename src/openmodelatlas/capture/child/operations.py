@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from openmodelatlas.capture.child.calls import CallTracer
+from openmodelatlas.capture.child.calls import REPLACED, CallTracer
 from openmodelatlas.capture.child.encode import Encoder
 from openmodelatlas.capture.child.functions import TorchFunction, torch_function
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
@@ -31,11 +31,14 @@ class OperationMode(TorchFunctionMode):
         known = torch_function(func)
         if known.kind == "pass" or not recorder.tracer.stack:
             return func(*args, **kwargs) if kwargs else func(*args)
+        tracer = recorder.tracer
+        if sys.gettrace() is not tracer.function:
+            tracer.note(REPLACED)
         sys.settrace(None)
         try:
             return recorder.run(known, func, args, kwargs or {})
         finally:
-            recorder.tracer.install()
+            tracer.install()
 
 
 class OperationRecorder:

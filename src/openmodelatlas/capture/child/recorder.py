@@ -9,6 +9,7 @@ is the same cache in the decode step.
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import sys
 import threading
@@ -84,6 +85,8 @@ class Recorder:
         tracer = self._tracer
         tracer.phase = phase
         trace, thread_trace, hook = sys.gettrace(), threading.gettrace(), registry.current_hook
+        collecting = gc.isenabled()
+        gc.disable()  # everything recorded stays: searching it for garbage again and again costs half the time
         threading.settrace(self._thread_started)
         registry.current_hook = self._run_kernel
         try:
@@ -96,6 +99,8 @@ class Recorder:
         finally:
             registry.current_hook = hook
             threading.settrace(thread_trace)
+            if collecting:
+                gc.enable()
             tracer.close()
 
     def _thread_started(self, frame: Any, event: str, arg: Any) -> None:

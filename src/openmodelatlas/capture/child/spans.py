@@ -17,6 +17,23 @@ _OPERATOR_INSTRUCTIONS = frozenset(
 )
 
 
+_OF_STATEMENTS = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("GET_ITER", "GET_AITER", "FOR_ITER", "UNPACK_", "BEFORE_WITH", "BEFORE_ASYNC_WITH"))
+    or ("JUMP" in name and "_IF_" in name)
+)
+"""Instructions that use a value for a statement, with the position of the whole statement (or of the target)."""
+
+_LEFT = frozenset(number for name, number in dis.opmap.items() if name.startswith(("CALL", "WITH_EXCEPT_START")))
+_ENTERED = frozenset(number for name, number in dis.opmap.items() if name.startswith(("BEFORE_WITH", "BEFORE_ASYNC")))
+_FILLERS = frozenset(
+    number for name, number in dis.opmap.items() if name in {"CACHE", "EXTENDED_ARG", "COPY", "PRECALL"}
+)
+
+Position = tuple[int | None, int | None, int | None, int | None]
+"""Line, end line, column, end column of one instruction."""
+
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -62,7 +79,7 @@ class SpanTable:
     def __init__(self, files: FileTable) -> None:
         self._files = files
         self._codes: list[RunningCode] = []
-        self._positions: dict[int, list[tuple[int | None, int | None, int | None, int | None]]] = {}
+        self._positions: dict[int, list[Position]] = {}
         self._spans: list[Span] = []
         self._interned: dict[Span, int] = {}
 
@@ -86,8 +103,8 @@ class SpanTable:
         positions = self._positions.get(id(code))
         if positions is None:
             positions = self._positions[id(code)] = list(code.co_positions())
-        line, end_line, column, end_column = positions[offset // 2]
         operator = code.co_code[offset] in _OPERATOR_INSTRUCTIONS
+        line, end_line, column, end_column = positions[_evaluated(code.co_code, offset, positions) // 2]
         if line is None or end_line is None or column is None or end_column is None:
             return -1, operator
         span = Span(running.file, line, column, end_line, end_column)
@@ -111,6 +128,25 @@ class SpanTable:
             )
             for running in self._codes
         ]
+
+
+def _evaluated(instructions: bytes, offset: int, positions: list[Position]) -> int:
+    """Offset of the instruction whose position is the expression that is used at ``offset``.
+
+    ``for row in rows`` iterates with the position of the whole loop, ``if mask:`` tests with that of the whole ``if``,
+    ``a, b = pair`` unpacks with that of the target; the value itself was made by the instruction before. A context
+    manager is left with the position of its ``with`` statement, like the instruction that entered it.
+    """
+    if instructions[offset] in _LEFT:
+        for entered in range(0, offset, 2):
+            if instructions[entered] in _ENTERED and positions[entered // 2] == positions[offset // 2]:
+                return _evaluated(instructions, entered, positions)
+        return offset
+    while offset > 0 and instructions[offset] in _OF_STATEMENTS:
+        offset -= 2
+        while offset > 0 and instructions[offset] in _FILLERS:
+            offset -= 2
+    return offset
 
 
 def last_line(code: CodeType) -> int:

@@ -10,7 +10,7 @@ from openmodelatlas.errors import CaptureError
 
 _ROWS_OF_INDICES = frozenset({"nonzero", "argwhere"})
 _READERS = frozenset({"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__", "equal"})
-_UNKNOWN_SIZE = frozenset({"unique", "unique_consecutive", "bincount", "masked_select", "repeat_interleave"})
+_UNKNOWN_SIZE = frozenset({"unique", "unique_consecutive", "bincount", "repeat_interleave"})
 
 
 class ValueNeededError(CaptureError):
@@ -38,6 +38,8 @@ def valueless_result(short: str, name: str, args: tuple[Any, ...], kwargs: dict[
         return _indices(first) if as_tuple else first.new_empty((0, first.dim()), dtype=torch.int64)
     if short == "where" and len(args) + len(kwargs) == 1:
         return _indices(first)
+    if short == "masked_select":
+        return first.new_empty((0,))
     if short == "__getitem__":
         return _masked(first, args[1])
     if short in _READERS or (short in _UNKNOWN_SIZE and not _size_is_known(short, args, kwargs)):
@@ -59,14 +61,18 @@ def _indices(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return tuple(tensor.new_empty((0,), dtype=torch.int64) for _ in range(max(tensor.dim(), 1)))
 
 
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, torch.Tensor) and part.dtype == torch.bool and part.dim() > 0
+
+
 def _masked(tensor: torch.Tensor, index: Any) -> torch.Tensor | None:
     """``tensor[index]`` where boolean masks in ``index`` select nothing, ``None`` if there is no mask."""
     parts = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(part, torch.Tensor) and part.dtype == torch.bool for part in parts):
+    if not any(_is_mask(part) for part in parts):
         return None
     replaced: list[Any] = []
     for part in parts:
-        if isinstance(part, torch.Tensor) and part.dtype == torch.bool:
+        if _is_mask(part):
             replaced.extend(_indices(part))
         else:
             replaced.append(part)

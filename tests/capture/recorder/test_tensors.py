@@ -1,0 +1,279 @@
+"""Which tensor is which: views, writes in place, caches over two phases, tied weights."""
+
+# ruff: noqa: PLW0108, PT018 - one form for every case
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from openmodelatlas.capture.child.recorder import Recorder
+from openmodelatlas.capture.child.tensors import overlap
+
+from .recording_of import Seen, check_invariants, numbers, record
+
+
+class Body(nn.Module):
+    """A module whose forward is given as a function of this file."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def seen_of(function, *inputs) -> Seen:
+    seen = record(Body(function), *inputs)
+    check_invariants(seen.recording)
+    return seen
+
+
+def test_a_write_through_a_view_renews_the_view_and_its_base():
+    def body(x):
+        whole = x.new_zeros(4, 6)
+        whole[:, :2].copy_(x)
+        return whole * 1
+
+    seen = seen_of(body, torch.rand(4, 2))
+    (zeros,) = seen.operation("new_zeros").outputs
+    (view,) = seen.operation("__getitem__").outputs
+    copy = seen.operation("copy_")
+    assert seen.recording.tensors[view].base == zeros
+    assert copy.writes == [view, zeros]
+    assert len(copy.outputs) == 2
+    assert numbers(seen.operation("__mul__").arguments) == [copy.outputs[1]]
+    assert torch.equal(seen.value(copy.outputs[1])[:, 2:], torch.zeros(4, 4))
+    assert not torch.equal(seen.value(copy.outputs[1]), seen.value(zeros))
+
+
+def test_parts_that_do_not_overlap_keep_their_numbers():
+    def body(x):
+        left, right = (x + 0).chunk(2, dim=-1)
+        left.add_(1)
+        return left + right
+
+    seen = seen_of(body, torch.rand(4, 6))
+    left, right = seen.operation("chunk").outputs
+    write = seen.operation("add_")
+    assert write.writes[0] == left
+    assert right not in write.writes
+    assert numbers(seen.operations("__add__")[-1].arguments) == [write.outputs[0], right]
+
+
+def test_overlapping_views_are_renewed():
+    def body(x):
+        base = x + 0
+        first, second = base[:3], base[2:]
+        first.mul_(2)
+        return second * 1
+
+    seen = seen_of(body, torch.rand(5, 2))
+    write = seen.operation("mul_")
+    assert len(write.outputs) == 3
+    (read,) = numbers(seen.operation("__mul__").arguments)
+    assert read in write.outputs
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.__setitem__(0, 5.0),
+        lambda x: x.index_add_(0, torch.tensor([1]), torch.ones(1, 3)),
+        lambda x: torch.add(x, 1, out=x),
+        lambda x: torch.nn.functional.relu(x, inplace=True),
+        lambda x: x.masked_fill_(x > 0.5, 0.0),
+        lambda x: x.data.fill_(2.0),
+        lambda x: x.__iadd__(1),
+        lambda x: torch.nn.init.ones_(x),
+        lambda x: x.T.unsqueeze(0).zero_(),
+    ],
+)
+def test_every_way_to_write_gives_a_new_number(write):
+    def body(x):
+        y = x * 1
+        write(y)
+        return y * 3
+
+    seen = seen_of(body, torch.rand(4, 3))
+    first, last = seen.operations("__mul__")
+    (read,) = numbers(last.arguments)
+    assert read != first.outputs[0]
+    assert first.outputs[0] in [n for o in seen.recording.operations for n in o.writes]
+    assert torch.equal(seen.value(last.outputs[0]), seen.value(read) * 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "through"),
+    [
+        ("to", lambda x: x.to(torch.float32)),
+        ("contiguous", lambda x: x.contiguous()),
+        ("dropout", lambda x: torch.nn.functional.dropout(x, 0.5, training=False)),
+        ("float", lambda x: x.float()),
+        ("type_as", lambda x: x.type_as(x)),
+        ("expand", lambda x: x.expand(-1, -1)),
+        ("real", lambda x: x.real),
+    ],
+)
+def test_a_tensor_handed_through_is_another_tensor(name, through):
+    seen = seen_of(lambda x: through(x * 1) + 1, torch.rand(4, 3))
+    (before,) = seen.operation("__mul__").outputs
+    (after,) = seen.operation(name).outputs
+    assert after != before
+    assert seen.recording.tensors[after].base == before
+    assert numbers(seen.operation("__add__").arguments) == [after]
+
+
+def test_a_parameter_handed_through_stays_the_modules_parameter():
+    class Casts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(3))
+
+        def forward(self, x):
+            return x * self.weight.to(torch.float32)
+
+    model = Casts()
+    weight = model.weight
+    seen = record(model, torch.rand(3))
+    assert model.weight is weight
+    assert isinstance(model.weight, nn.Parameter)
+    assert numbers(seen.operation("to").arguments) == [seen.recording.parameters[0].tensor]
+
+
+def test_properties_and_sizes_are_no_operations():
+    def body(x):
+        y = x.T
+        assert x.shape[0] == x.size(0) == len(x) == 2
+        assert x.dim() == x.ndim and x.dtype == y.dtype and x.device == y.device and not x.is_cuda
+        assert x.numel() and x.is_floating_point() and x.stride() and x.is_contiguous() and repr(x) and hash(x)
+        return y
+
+    seen = seen_of(body, torch.rand(2, 3))
+    assert [o.function for o in seen.recording.operations] == ["torch.Tensor.T"]
+
+
+def test_values_read_from_tensors_are_operations_without_outputs():
+    def body(x):
+        if x.sum() > 0:
+            x = x * int(x[0].round())
+        return x.tolist(), x.max().item(), x.numpy(), float(x.min())
+
+    seen = seen_of(body, torch.full((3,), 2.0))
+    for name in ("__bool__", "__int__", "tolist", "item", "numpy", "__float__"):
+        operation = seen.operation(name)
+        assert operation.outputs == []
+        assert numbers([operation.arguments])
+    assert seen.operation("item").result == 4.0
+
+
+def test_iterating_and_unpacking_give_numbered_rows():
+    def body(x):
+        first, second = x
+        return first + second
+
+    seen = seen_of(body, torch.rand(2, 3))
+    unbind = seen.operation("unbind")
+    assert numbers(seen.operation("__add__").arguments) == unbind.outputs
+
+
+def test_tensors_from_outside_say_so():
+    def body(x):
+        counts = x.numpy().sum(axis=0)
+        return torch.from_numpy(counts) * x
+
+    seen = seen_of(body, torch.rand(2, 3))
+    read = numbers(seen.operation("__mul__").arguments)
+    assert [seen.recording.tensors[n].origin for n in read] == ["outside", "input"]
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(7, 3)
+        self.head = nn.Linear(3, 7, bias=False)
+        self.head.weight = self.embed.weight
+        self.register_buffer("scale", torch.rand(()), persistent=False)
+
+    def forward(self, tokens):
+        return self.head(self.embed(tokens) * self.scale)
+
+
+def test_tied_weights_are_one_parameter_with_two_names():
+    seen = record(Tied(), torch.tensor([[1, 2]]))
+    check_invariants(seen.recording)
+    weight, scale = seen.recording.parameters
+    assert (weight.name, weight.aliases, weight.kind) == ("embed.weight", ["head.weight"], "parameter")
+    assert (scale.name, scale.kind, scale.persistent) == ("scale", "buffer", False)
+    assert numbers(seen.operation("embedding").arguments)[1] == weight.tensor
+    assert numbers(seen.operation("linear").arguments)[1] == weight.tensor
+    assert seen.recording.tensors[weight.tensor].index == 0
+    assert [m.class_name for m in seen.recording.modules] == ["Tied", "torch.nn.Embedding", "torch.nn.Linear"]
+
+
+class Cache:
+    def __init__(self):
+        self.key_cache = []
+
+    def update(self, new):
+        if self.key_cache:
+            self.key_cache[0] = torch.cat([self.key_cache[0], new], dim=1)
+        else:
+            self.key_cache.append(new)
+        return self.key_cache[0]
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(3, 3)
+
+    def forward(self, x, cache):
+        return cache.update(self.project(x)).sum(1), cache
+
+
+def test_a_cache_links_prefill_and_decode():
+    model, cache = Cached(), Cache()
+    recorder = Recorder(model, roots={"source": Path(__file__).parent}, keep_values=True)
+    x, step = torch.rand(2, 4, 3), torch.rand(2, 1, 3)
+    with torch.no_grad():
+        with recorder.record("prefill", {"x": x}):
+            model(x, cache)
+        with recorder.record("decode", {"x": step}):
+            model(step, cache)
+    seen = Seen(recorder)
+    check_invariants(seen.recording)
+    stored = seen.operations("linear")[0].outputs[0]
+    assert numbers(seen.operation("cat").arguments)[0] == stored
+    decode = next(c for c in seen.recording.calls if c.phase == "decode" and c.kind == "module")
+    assert decode.arguments["cache"] == {"dict": {"key_cache": {"list": [{"tensor": stored}]}}}
+    assert numbers(decode.result["list"][1]) == seen.operation("cat").outputs
+    assert [t.name for t in seen.recording.tensors if t.origin == "input"] == ["x", "x"]
+
+
+def test_values_are_those_of_the_moment():
+    def body(x):
+        y = x * 2
+        y[0] = 7.0
+        return y
+
+    x = torch.rand(3, 2)
+    seen = seen_of(body, x)
+    before, after = seen.operation("__mul__").outputs[0], seen.operation("__setitem__").outputs[0]
+    assert torch.equal(seen.value(before), x * 2)
+    assert torch.equal(seen.value(after)[0], torch.full((2,), 7.0))
+    assert set(seen.values) == {str(n) for n in range(len(seen.recording.tensors))}
+    assert all(value.is_contiguous() for value in seen.values.values())
+
+
+def test_overlap_is_told_by_elements():
+    x = torch.zeros(4, 6)
+    assert overlap(x[:2], x[1:])
+    assert not overlap(x[:2], x[2:])
+    assert not overlap(x[:, :3], x[:, 3:])
+    assert not overlap(x[::2], x[1::2])
+    assert overlap(x.T, x[3:])
+    assert not overlap(x[:0], x)
