@@ -123,10 +123,13 @@ def test_two_names_no_probe_tells_apart_are_not_guessed() -> None:
 
 def test_a_name_that_no_probe_varies_is_told_from_a_number_only_at_full_size() -> None:
     solver = _solver(topk=(2, 2, 2, 2, 8), T=(11, 13, 17, 19, 7), width=(31, 37, 41, 43, 64))
+    assert solver.undistinguished == ("topk",)
     assert isinstance(solver.solve([2, 2, 2], 2, None), Unresolved)
     assert solver.solve([2, 2, 2], 2, 2) == Constant(2)
     assert solver.solve([2, 2, 2], 2, 8) == Symbolic("topk", 8)
-    assert isinstance(solver.solve([22, 26, 34], 38, None), Symbolic | Unresolved)
+    undecided = solver.solve([22, 26, 34], 38, None)
+    assert isinstance(undecided, Unresolved)
+    assert undecided.reason == "Ambiguous: 2*T or T*topk, which no probe tells apart."
     assert solver.solve([22, 26, 34], 38, 56) == Symbolic("T*topk", None)
 
 
@@ -149,13 +152,13 @@ def test_the_same_number_of_chunks_in_every_probe_is_no_constant() -> None:
 
 def test_rounding_is_decided_only_by_a_probe_that_fills_its_last_chunk() -> None:
     sizes = {"chunk_size": (8, 10, 7, 9, 256), "width": (31, 37, 41, 43, 64)}
-    never_full = _solver(T=(9, 21, 8, 10, 700), **sizes)
-    undecided = never_full.solve([2, 3, 2], 2, 3)
+    never_full = _solver(T=(9, 21, 8, 10, 70), **sizes)
+    undecided = never_full.solve([2, 3, 2], 2, 1)
     assert isinstance(undecided, Unresolved)
     assert "ceil(T, chunk_size) or T//chunk_size + 1" in undecided.reason
-    once_full = _solver(T=(9, 21, 8, 18, 700), **sizes)
-    assert once_full.solve([2, 3, 2], 2, 3) == Symbolic("ceil(T, chunk_size)", None)
-    assert once_full.solve([2, 3, 2], 3, 3) == Symbolic("T//chunk_size + 1", None)
+    once_full = _solver(T=(9, 21, 8, 18, 70), **sizes)
+    assert once_full.solve([2, 3, 2], 2, 1) == Symbolic("ceil(T, chunk_size)", None)
+    assert once_full.solve([2, 3, 2], 3, 1) == Symbolic("T//chunk_size + 1", None)
 
 
 def test_without_confirmation_nothing_is_shown() -> None:

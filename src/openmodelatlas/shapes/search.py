@@ -34,6 +34,7 @@ from openmodelatlas.shapes.names import RUN_NAMES, is_seam
 
 Vector = tuple[int, ...]
 Factors = tuple[str, ...]
+Monomial = tuple[int, Factors]
 Pairing = Callable[[Expression, Expression], Expression]
 
 _PROBE_BITS = 64
@@ -118,7 +119,7 @@ class Search:
     def _factorings(self, vector: Vector, most: int, start: int = 0) -> Iterator[tuple[Factors, Vector]]:
         """Products of names that divide the vector in every probe, with what is left of it."""
         yield (), vector
-        if most == 0:
+        if most == 0 or not any(vector):  # every name divides 0
             return
         items = list(self.sizes.items())
         for index in range(start, len(items)):
@@ -131,7 +132,10 @@ class Search:
     def _factored(self, vector: Vector) -> Iterator[Expression]:
         for offset in _OFFSETS:
             target = tuple(value - offset for value in vector)
-            if any(value < 0 for value in target) or not any(target):
+            if any(value < 0 for value in target):
+                continue
+            if not any(target):  # every name divides 0, but only max(T - w, 0) and the like explain it
+                yield from self._cores((), target) if offset == 0 else ()
                 continue
             most = _MOST_FACTORS if offset == 0 else _MOST_FACTORS - 1
             for count, (factors, rest) in enumerate(self._factorings(target, most)):
@@ -172,19 +176,29 @@ class Search:
         return table
 
     @cached_property
-    def _monomials(self) -> dict[int, tuple[int, Factors]]:
-        """Multiples of names and of products of two names; of equals, the first and simplest."""
-        table: dict[int, tuple[int, Factors]] = {}
+    def _monomials(self) -> dict[int, list[Monomial]]:
+        """Multiples of names and of products of two names."""
+        table: dict[int, list[Monomial]] = {}
         items = list(self.sizes.items())
         for coefficient in (1, 2, 3, 4):
             for key, sizes in items:
-                table.setdefault(coefficient * pack(sizes), (coefficient, (key,)))
+                table.setdefault(coefficient * pack(sizes), []).append((coefficient, (key,)))
         for index, (left, a) in enumerate(items):
             for right, b in items[index:]:
                 packed = pack([x * y for x, y in zip(a, b, strict=True)])
-                table.setdefault(packed, (1, (left, right)))
-                table.setdefault(2 * packed, (2, (left, right)))
+                table.setdefault(packed, []).append((1, (left, right)))
+                table.setdefault(2 * packed, []).append((2, (left, right)))
         return table
+
+    def _monomial_pairs(self, target: int) -> Iterator[Expression]:
+        """Sums of two monomials that have the packed values ``target``."""
+        monomials = self._monomials
+        for packed in monomials:
+            if target - packed in monomials:
+                for first in monomials[packed]:
+                    for second in monomials[target - packed]:
+                        if first <= second:
+                            yield add(_monomial(first), _monomial(second))
 
     def _two_monomials(self, vector: Vector) -> Iterator[Expression]:
         monomials = self._monomials
@@ -192,13 +206,13 @@ class Search:
             if len(factors) == 2 and factors != ("B", "T"):
                 continue
             target = pack(rest)
-            for packed, first in monomials.items():
-                second = monomials.get(target - packed)
-                if second is not None and first <= second:
-                    yield multiply(product_of(factors), add(_monomial(first), _monomial(second)))
-                second = monomials.get(target + packed)
-                if second is not None:
-                    yield multiply(product_of(factors), subtract(_monomial(second), _monomial(first)))
+            for pair in self._monomial_pairs(target):
+                yield multiply(product_of(factors), pair)
+            for packed in monomials:
+                if target + packed in monomials:
+                    for first in monomials[packed]:
+                        for second in monomials[target + packed]:
+                            yield multiply(product_of(factors), subtract(_monomial(second), _monomial(first)))
 
     @cached_property
     def _quotients(self) -> dict[int, list[tuple[Factors, str | int, bool]]]:
@@ -231,25 +245,21 @@ class Search:
                 yield multiply(product_of(factors), divide(product_of(numerator), denominator))
 
     def _three_monomials(self, vector: Vector) -> Iterator[Expression]:
-        monomials = self._monomials
         ones = pack([1] * len(vector))
         thirds: list[tuple[int, Expression]] = [(n * ones, integer(n)) for n in (1, -1, 2, -2, 3, -3)]
-        for packed, (coefficient, factors) in monomials.items():
-            if len(factors) == 1 and coefficient <= 2:
-                thirds += [(packed, product_of(factors, coefficient)), (-packed, product_of(factors, -coefficient))]
+        for coefficient in (1, 2, -1, -2):
+            for key, sizes in self.sizes.items():
+                thirds.append((coefficient * pack(sizes), product_of((key,), coefficient)))
         for factors, rest in self._factorings(vector, 2):
             if factors not in ((), ("B", "T"), ("B",)):
                 continue
             target = pack(rest)
-            for third_packed, third in thirds:
-                remaining = target - third_packed
-                for packed, first in monomials.items():
-                    second = monomials.get(remaining - packed)
-                    if second is not None and first <= second:
-                        yield multiply(product_of(factors), add(_monomial(first), _monomial(second), third))
+            for packed, third in thirds:
+                for pair in self._monomial_pairs(target - packed):
+                    yield multiply(product_of(factors), add(pair, third))
 
 
-def _monomial(monomial: tuple[int, Factors]) -> Expression:
+def _monomial(monomial: Monomial) -> Expression:
     coefficient, factors = monomial
     return product_of(factors, coefficient)
 
@@ -273,7 +283,7 @@ def _affine(key: str, sizes: Vector, vector: Vector) -> Iterator[Expression]:
 
 
 def _small_divisors(number: int) -> list[int]:
-    return [divisor for divisor in range(1, min(number, 16) + 1) if number % divisor == 0] if number else []
+    return [divisor for divisor in range(1, min(number, 16) + 1) if number % divisor == 0] if number else [1]
 
 
 def _enter_single(enter: Callable[[str, list[int], Factors, Factors], None], left: Factors, a: Vector) -> None:
@@ -297,8 +307,9 @@ def _enter_pair(
         enter("sum", [x + y for x, y in both], left, right)
     if max(difference) > 0:
         enter("difference", difference, left, right)
-    if varies or crosses_seam:
+    if crosses_seam:
         enter("clipped difference", [max(value, 0) for value in difference], left, right)
+    if varies or crosses_seam:
         enter("min after", [min(x + 1, y) for x, y in both], left, right)
         enter("min before", [min(x, y - 1) for x, y in both], left, right)
         if left < right or crosses_seam:

@@ -20,21 +20,34 @@ from openmodelatlas.shapes.expression import (
     floor_divide,
     integer,
     minimum,
+    multiply,
     name,
     names,
 )
 from openmodelatlas.shapes.names import KEY_PATTERN, RUN_NAMES, is_seam, preference
 from openmodelatlas.shapes.search import Search, Vector
-from openmodelatlas.shapes.transform import complexity, substitute, with_other_rounding
+from openmodelatlas.shapes.transform import (
+    complexity,
+    substitute,
+    tells_less_than_its_operands,
+    with_literal_as,
+    with_other_rounding,
+)
 
 Sizes = Mapping[str, int]
 """Name to size in elements, in one probe and one phase."""
 
 _MOST_NAMED = 5
-# Runs at which two expressions in B, T, P are compared: positions below and above any window of the configuration
-# (primes), and multiples of the configuration's own sizes.
+# By how much a rival may be more complex and still keep a rounded or saturated expression from being believed (enough
+# for w*ceil(T, w) against max(T, w)); small rounded sizes, such as 2, 3, 2 chunks, fit so many expressions that any
+# rival counts.
+_LOSSY_MARGIN = 14
+_ANY_MARGIN = 1_000
+_SMALL_SIZE = 32
+# Runs at which two expressions in B, T, P are compared: positions below and above any window of the configuration,
+# and multiples of the configuration's own sizes.
 _TRIAL_BATCH = 3
-_TRIAL_TOKENS = (11, 99_999_989)
+_TRIAL_TOKENS = (1, 11, 99_999_989)
 
 
 def prefill_sizes(sizes: Sizes, batch: int, tokens: int) -> dict[str, int]:
@@ -85,7 +98,6 @@ class Solver:
         self._vectors = {key: vectors[key] for key in self._aliases}
         kept = [key for key, vector in self._vectors.items() if len({*vector, held_out[key]}) == 1]
         self._hidden = {key for key in kept if true is None or true.get(key) != held_out[key]}
-        """Names that no probe tells from a number, though the published configuration has another."""
         shown = {key: vector for key, vector in self._vectors.items() if key not in kept or key in self._hidden}
         self._search = Search(shown)
         self._known: dict[tuple[Vector, int | None, int | None], Solution] = {}
@@ -94,6 +106,15 @@ class Solver:
     def aliases(self) -> dict[str, tuple[str, ...]]:
         """Name used in expressions to the other names of the same size in every probe and at full size."""
         return {key: others for key, others in self._aliases.items() if others}
+
+    @property
+    def undistinguished(self) -> tuple[str, ...]:
+        """Names that no probe varies though the published configuration has another value.
+
+        Only the run at full size tells such a name from a number, so that much is ambiguous without it: better
+        probes vary every name.
+        """
+        return tuple(sorted(self._hidden))
 
     def solve(self, observed: Sequence[int], held_out: int | None, true_size: int | None = None) -> Dimension:
         """The dimension with the sizes ``observed`` in the solving probes; see :meth:`solution`."""
@@ -134,17 +155,29 @@ class Solver:
                 )
             return _unresolved(f"Ambiguous: {vector[0]} or {rival}, which no probe tells apart.", seen)
         discarded: dict[str, None] = {}
-        for stage, candidates in enumerate(self._search.stages(vector)):
-            ordered = sorted(dict.fromkeys(candidates), key=_rank)
-            fitting = []
-            for candidate in ordered:
-                if self._confirmed(candidate, held_out, true_size):
-                    fitting.append(candidate)
-                elif not fitting:
-                    discarded[str(candidate)] = None
-            if fitting:
-                return self._choose(fitting, stage, true_size, seen, tuple(discarded))
+        stages = self._search.stages(vector)
+        for stage, candidates in enumerate(stages):
+            fitting = self._fitting(candidates, held_out, true_size, discarded)
+            if not fitting:
+                continue
+            best = fitting[0]
+            if any(tells_less_than_its_operands(best, sizes) for sizes in self._solving) and stage == 0:
+                # Rounded sizes are small and say little: what else fits must be known before one is believed.
+                fitting += self._fitting(next(stages), held_out, true_size, {})
+            return self._choose(fitting, stage, true_size, seen, tuple(discarded))
         return _unresolved(_why(tuple(discarded), true_size), seen, tuple(discarded))
+
+    def _fitting(
+        self, candidates: list[Expression], held_out: int, true_size: int | None, discarded: dict[str, None]
+    ) -> list[Expression]:
+        """The candidates that the confirmations leave, simplest first; simpler ones that were refuted are noted."""
+        fitting: list[Expression] = []
+        for candidate in sorted(dict.fromkeys(candidates), key=_rank):
+            if self._confirmed(candidate, held_out, true_size):
+                fitting.append(candidate)
+            elif not fitting:
+                discarded[str(candidate)] = None
+        return fitting
 
     def _confirmed(self, candidate: Expression, held_out: int, true_size: int | None) -> bool:
         # No value (a denominator of 0, a run at full size without B, T, P) is no confirmation.
@@ -156,16 +189,15 @@ class Solver:
         self, fitting: list[Expression], stage: int, true_size: int | None, seen: Vector, discarded: tuple[str, ...]
     ) -> Solution:
         best = fitting[0]
-        ties = [
-            rival
-            for rival in fitting[1:]
-            if complexity(rival) == complexity(best)
-            or (true_size is None and (stage >= 2 or self._hidden & set(names(rival))))
-        ]
-        # Forms that no stage need list, because they are more complex, but that a longer run could tell from the best.
-        forms = [
-            form for form in [*self._seam_forms(best), *with_other_rounding(best)] if self._fits(form, seen, true_size)
-        ]
+        margin = 0
+        if any(tells_less_than_its_operands(best, sizes) for sizes in self._solving):
+            margin = _LOSSY_MARGIN if max(seen[: len(self._solving)]) > _SMALL_SIZE else _ANY_MARGIN
+        if true_size is None and stage >= 2:
+            margin = _ANY_MARGIN
+        ties = [rival for rival in fitting[1:] if complexity(rival) <= complexity(best) + margin]
+        # Forms that the search ranks behind the best, or does not list, and that another run would tell from it.
+        forms = [*self._seam_forms(best), *with_other_rounding(best), *self._hidden_forms(best)]
+        forms = [form for form in forms if self._fits(form, seen, true_size)]
         for rival in [*forms, *ties]:
             if self._differ(best, rival):
                 return _unresolved(f"Ambiguous: {best} or {rival}, which no probe tells apart.", seen, discarded)
@@ -203,8 +235,15 @@ class Solver:
         forms = []
         for key in names(best):
             for run in runs if is_seam(key) else ():
-                if run not in names(best):
-                    forms.append(substitute(best, key, minimum(name(run), name(key))))
+                forms.append(substitute(best, key, minimum(name(run), name(key))))
+        return forms
+
+    def _hidden_forms(self, best: Expression) -> list[Expression]:
+        """``best`` with a name that no probe varies in place of the number it has in all of them."""
+        forms = []
+        for key in sorted(self._hidden - set(names(best))):
+            size = self._held_out[key]
+            forms.append(multiply(best, name(key)) if size == 1 else with_literal_as(best, size, key))
         return forms
 
     def _hidden_rival(self, vector: Vector, held_out: int) -> str | None:

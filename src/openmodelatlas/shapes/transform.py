@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from openmodelatlas.shapes.expression import (
     Expression,
     Extreme,
@@ -13,11 +15,13 @@ from openmodelatlas.shapes.expression import (
     add,
     ceil_divide,
     children,
+    evaluate,
     floor_divide,
     integer,
     maximum,
     minimum,
     multiply,
+    name,
 )
 
 
@@ -73,3 +77,25 @@ def _rebuild(node: Expression, parts: list[Expression]) -> Expression:
     if isinstance(node, Quotient):
         return (floor_divide if node.rounding == "down" else ceil_divide)(*parts)
     return node
+
+
+def with_literal_as(node: Expression, value: int, key: str) -> Expression:
+    """``node`` with the name ``key``, of size ``value``, for every literal that is or contains the factor ``value``."""
+    if isinstance(node, Integer):
+        return name(key) if node.value == value else node
+    changed = _rebuild(node, [with_literal_as(child, value, key) for child in children(node)])
+    if isinstance(node, Product) and abs(node.coefficient) > 1 and node.coefficient % value == 0:
+        factors = [with_literal_as(child, value, key) for child in children(node)]
+        return multiply(integer(node.coefficient // value), name(key), *factors)
+    return changed
+
+
+def tells_less_than_its_operands(node: Expression, sizes: Mapping[str, int]) -> bool:
+    """Whether at these sizes a quotient is rounded, or only one option of a minimum or maximum decides."""
+    if isinstance(node, Extreme):
+        return True
+    if isinstance(node, Quotient):
+        denominator = evaluate(node.denominator, sizes)
+        if denominator == 0 or evaluate(node.numerator, sizes) % denominator:
+            return True
+    return any(tells_less_than_its_operands(child, sizes) for child in children(node))
