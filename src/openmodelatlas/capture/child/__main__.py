@@ -5,6 +5,7 @@ The process already stands in its sandbox when this module is imported (:mod:`op
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -50,6 +51,7 @@ def _fail(job: Job, failure: Failure) -> int:
 
 def _capture(job: Job, started: float) -> None:
     _set_threads()
+    gc.disable()  # imports make millions of objects that live on: collecting in between costs 0.7 s of 2.6 (measured)
     import torch
 
     torch.set_num_threads(1)

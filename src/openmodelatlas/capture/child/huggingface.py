@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from openmodelatlas.capture.child.kinds import integer_keys
+from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory
@@ -51,11 +52,11 @@ class HuggingFaceSubject:
     def published(self) -> Published:
         """See :class:`Subject`."""
         effective = _plain(self._config({}).to_dict())
-        given = set(integer_keys(self.configuration))
-        flat = integer_keys(effective)
-        origins = {path: "file" if path in given else "class default" for path in flat}
+        given = set(flat(self.configuration))
+        values = flat(effective)
+        origins = {path: "file" if path in given else "class default" for path in values}
         published = Published(effective, origins)
-        for path in flat:
+        for path in values:
             if path not in given and not self._accepts(path):
                 published.computed[path] = "Computed by the configuration class from other keys."
         return published
@@ -169,12 +170,26 @@ class HuggingFaceSubject:
         return given
 
 
-def _no_initialisation() -> Any:
+@contextlib.contextmanager
+def _no_initialisation() -> Iterator[None]:
+    """Within, nothing of torch's ``nn.init`` runs: on the meta device there is nothing to initialise.
+
+    ``transformers``' own switch is not used, because from 5.0 it leaves out the tying of weights as well
+    (``transformers/initialization.py``, ``no_init_weights``).
+    """
+
+    def untouched(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return tensor
+
+    names = [name for name in vars(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
+    before = {name: getattr(torch.nn.init, name) for name in names}
     try:
-        from transformers.initialization import no_init_weights
-    except ImportError:
-        from transformers.modeling_utils import no_init_weights
-    return no_init_weights()
+        for name in names:
+            setattr(torch.nn.init, name, untouched)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(torch.nn.init, name, function)
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

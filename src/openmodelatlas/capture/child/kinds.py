@@ -68,11 +68,11 @@ KEPT = Kind(
     ),
     patterns=(r".*_layers", r".*_layer_freq", r".*_interval", r".*_token_id", r".*_token_index", r".*_pattern"),
 )
-VOCABULARY = Kind(name="vocabulary", low=67, high=113, names=_names("vocab_size padded_vocab_size n_vocab"))
+VOCABULARY = Kind(name="vocabulary", low=59, high=103, names=_names("vocab_size padded_vocab_size n_vocab"))
 HIDDEN = Kind(
     name="width of the residual stream",
-    low=29,
-    high=61,
+    low=23,
+    high=53,
     names=_names("hidden_size n_embd d_model dim model_dim embed_dim embedding_dim word_embed_proj_dim embedding_size"),
 )
 KEY_VALUE_HEADS = Kind(
@@ -85,7 +85,7 @@ KEY_VALUE_HEADS = Kind(
 HEADS = Kind(
     name="heads",
     low=3,
-    high=9,
+    high=8,
     names=_names("num_attention_heads n_head n_heads num_heads index_n_heads mamba_n_heads mamba_num_heads"),
     patterns=(r".*num_heads", r".*num_attention_heads", r".*num_value_heads", r".*_n_heads"),
 )
@@ -99,17 +99,17 @@ ROTARY_DIMENSION = Kind(
 HEAD_DIMENSION = Kind(
     name="dimensions of a head",
     low=5,
-    high=19,
+    high=17,
     names=_names("head_dim head_size kv_channels d_kv d_head headdim attention_head_dim mamba_headdim"),
     patterns=(r".*_head_dim", r".*_head_size", r".*_d_head"),
 )
-RANK = Kind(name="rank", low=11, high=31, names=_names("dt_rank"), patterns=(r".*_rank", r".*_rank_dim"))
+RANK = Kind(name="rank", low=9, high=31, names=_names("dt_rank"), patterns=(r".*_rank", r".*_rank_dim"))
 EXPERT_GROUPS = Kind(name="expert groups", low=2, high=4, names=_names("n_group num_expert_group n_expert_groups"))
 CHOSEN_GROUPS = Kind(name="expert groups chosen", low=2, high=3, names=_names("topk_group topk_groups n_limited_groups"))
 CHOSEN_EXPERTS = Kind(
     name="experts per token",
     low=2,
-    high=6,
+    high=5,
     names=_names("num_experts_per_tok num_experts_per_token moe_top_k moe_topk num_selected_experts num_experts_per_tok "
                  "n_activated_experts router_top_k experts_per_token"),
 )
@@ -122,14 +122,16 @@ SHARED_EXPERTS = Kind(
 )
 EXPERTS = Kind(
     name="experts",
-    low=7,
-    high=16,
+    low=6,
+    high=12,
     names=_names("n_routed_experts num_experts num_local_experts moe_num_experts n_experts num_routed_experts"),
 )
+GROUPED_EXPERTS = Kind(name="experts in groups", low=9, high=20)
+"""Range of the experts where groups of at least three have to divide them; matches no key by itself."""
 INTERMEDIATE = Kind(
     name="width of a feed-forward layer",
-    low=17,
-    high=73,
+    low=13,
+    high=59,
     names=_names("intermediate_size n_inner ffn_dim d_ff ffn_hidden_size hidden_dim moe_intermediate_size d_inner"),
     patterns=(r".*intermediate_size.*", r".*ffn_dim", r".*ffn_hidden_size"),
 )
@@ -211,17 +213,23 @@ SKIPPED_BRANCHES = _names(
 
 def kind_of(path: str) -> Kind | None:
     """Kind of the key at a dotted ``path``; ``None`` if nothing matches."""
+    if holds_no_size(path):
+        return KEPT
     last = path.rsplit(".", 1)[-1]
     return next((kind for kind in KINDS if kind.matches(last)), None)
 
 
-def integer_keys(configuration: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten a configuration: every scalar by its dotted path, without :data:`SKIPPED_BRANCHES`."""
-    flat: dict[str, Any] = {}
+def flat(configuration: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten a configuration: every value that is no dictionary, by its dotted path."""
+    result: dict[str, Any] = {}
     for key, value in configuration.items():
         if isinstance(value, dict):
-            if key not in SKIPPED_BRANCHES:
-                flat.update(integer_keys(value, f"{prefix}{key}."))
+            result.update(flat(value, f"{prefix}{key}."))
         else:
-            flat[prefix + key] = value
-    return flat
+            result[prefix + key] = value
+    return result
+
+
+def holds_no_size(path: str) -> bool:
+    """Whether the key at ``path`` lies in one of :data:`SKIPPED_BRANCHES`."""
+    return not SKIPPED_BRANCHES.isdisjoint(path.split(".")[:-1])

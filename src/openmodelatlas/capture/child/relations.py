@@ -16,6 +16,9 @@ from openmodelatlas.capture.child import kinds
 from openmodelatlas.capture.child.search import Constraint
 
 
+_ROTARY_FRACTIONS = frozenset({"partial_rotary_factor", "rotary_pct", "rotary_percent", "rotary_emb_fraction"})
+
+
 @dataclass(frozen=True)
 class Rung:
     """What the probe sizes obey beyond the mechanisms' own relations.
@@ -68,7 +71,7 @@ def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], run
 
     Args:
         sizes: published sizes of the keys to shrink, by dotted path.
-        configuration: the whole flat configuration (:func:`kinds.integer_keys`), for ratios that are kept.
+        configuration: the whole flat configuration (:func:`kinds.flat`), for ratios that are kept.
         rung: how many relations beyond the mechanisms' own to obey.
     """
     constraints: list[Constraint] = []
@@ -257,8 +260,8 @@ def _rotary_relations(
 ) -> None:
     """Head dimensions that are rotated are even; a configured fraction of them is an even number."""
     has_own_rotary = bool(by_kind.get(kinds.ROTARY_DIMENSION))
-    fraction = configuration.get("partial_rotary_factor", configuration.get("rotary_pct", 1.0))
-    rotated = any(key.startswith(("rope_", "rotary_")) for key in configuration)
+    fraction = next((value for key, value in configuration.items() if _last(key) in _ROTARY_FRACTIONS and value), 1.0)
+    rotated = any(part.startswith(("rope_", "rotary_")) for key in configuration for part in key.split("."))
     for dimension in by_kind.get(kinds.HEAD_DIMENSION, []):
         plain = _last(dimension) in {"head_dim", "head_size", "d_head", "kv_channels", "global_head_dim"}
         if plain and rotated and not has_own_rotary and isinstance(fraction, (int, float)) and 0 < fraction < 1:

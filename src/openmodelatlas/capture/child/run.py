@@ -16,7 +16,7 @@ import torch
 
 from openmodelatlas.capture.child import loader, true_size
 from openmodelatlas.capture.child.failures import place
-from openmodelatlas.capture.child.kinds import integer_keys
+from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
 from openmodelatlas.capture.child.probes import run_probe
 from openmodelatlas.capture.child.relations import LADDER
@@ -74,9 +74,7 @@ class Capture:
         with self.clock.stage("import"):
             subject = loader.load(self.job)
         published = subject.published()
-        gc.collect()
         gc.freeze()
-        gc.disable()
         plan = self._first_probe(subject, published, steps)
         self._other_probes(subject, plan, steps)
         parameters, failure = self._true_size(subject, steps)
@@ -88,7 +86,12 @@ class Capture:
         last: Exception | None = None
         tried: list[dict[str, int]] = []
         for rung in LADDER:
-            plan = self._plan(subject, published, rung)
+            try:
+                plan = self._plan(subject, published, rung)
+            except ConfigurationError:
+                if last is None:
+                    raise
+                continue  # no sizes obey this many relations at once
             if plan.settings[0] in tried:
                 continue
             tried.append(plan.settings[0])
@@ -129,7 +132,7 @@ class Capture:
                     seed=self.job.repository,
                 )
                 try:
-                    effective = integer_keys(subject.configure(plan.settings[0]))
+                    effective = flat(subject.configure(plan.settings[0]))
                 except ConfigurationError:
                     return plan
                 computed = [path for path, size in plan.settings[0].items() if effective.get(path, size) != size]
@@ -147,6 +150,8 @@ class Capture:
             if index == 0:
                 write_values(Path(self.job.output) / "values.safetensors", values)
         self.notes.extend(note for note in notes if note not in self.notes)
+        del recording, values
+        gc.collect()  # the collector is off: models are cycles
 
     def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
         for index in range(1, len(plan.probes)):

@@ -1,12 +1,11 @@
-"""Randomised search for sizes: every key takes a value of its domain, all constraints hold, all values differ."""
+"""Search for sizes: every key takes a value of its domain, all constraints hold, all values differ."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-MAXIMUM_STEPS = 6000
+MAXIMUM_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -87,26 +86,17 @@ def search(
     *,
     taken: set[int],
     shared: frozenset[str] = frozenset(),
-    seed: str,
 ) -> dict[str, int] | None:
     """Sizes for all keys of ``domains``, or ``None`` if there are none (or too many steps were needed).
 
     Args:
-        domains: candidate sizes by key; earlier candidates are not preferred, primes are.
+        domains: candidate sizes by key, the preferred ones first.
         constraints: relations that must hold; a key without a domain makes its constraint be ignored.
         taken: values no key may take (batch and token counts).
         shared: keys whose value may equal another's (the user fixed them, or only one value is possible).
-        seed: makes the choice reproducible.
     """
-    generator = random.Random(seed)  # noqa: S311 - a reproducible choice, not a secret
-    shuffled: dict[str, list[int]] = {}
-    for key, values in domains.items():
-        order = list(values)
-        generator.shuffle(order)
-        order.sort(key=lambda value: not is_prime(value))
-        shuffled[key] = order
     known = [constraint for constraint in constraints if all(key in domains for key in constraint.keys)]
-    attempt = _Search(shuffled, known, shared, taken)
+    attempt = _Search(domains, known, shared, taken)
     return dict(attempt.values) if attempt.run() else None
 
 

@@ -9,19 +9,23 @@ and one more than a whole number of chunks; relations of the mechanisms hold (se
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from openmodelatlas.capture.child import kinds
-from openmodelatlas.capture.child.kinds import Kind, integer_keys, kind_of
+from openmodelatlas.capture.child.kinds import Kind, flat, kind_of
 from openmodelatlas.capture.child.relations import LADDER, Relations, Rung, relations_of
-from openmodelatlas.capture.child.search import search
+from openmodelatlas.capture.child.search import is_prime, search
 from openmodelatlas.capture.recording import Choice, Probe
 from openmodelatlas.errors import ConfigurationError
 
-BATCHES = (2, 3, 4, 5)
-ATTEMPTS = 60
+BATCHES = (3, 2, 4, 5)
+TOKENS = (13, 17, 11, 16, 14, 18, 19, 15)
+ATTEMPTS = 24
+EFFORTS = 4
+CONSTANT = 100
 SMALL_KINDS = frozenset({kinds.KERNEL, kinds.SHARED_EXPERTS, kinds.STATE_GROUPS})
 TOKEN_KINDS = (kinds.WINDOW, kinds.KERNEL, kinds.SPARSE_CHOICE)
 
@@ -65,7 +69,7 @@ def free_sizes(published: Published) -> dict[str, int]:
         ConfigurationError: a key that is a size holds a negative number, zero, or something that is no integer.
     """
     sizes: dict[str, int] = {}
-    for path, value in integer_keys(published.effective).items():
+    for path, value in flat(published.effective).items():
         kind = kind_of(path)
         if kind is None or kind is kinds.KEPT or value is None or isinstance(value, (list, tuple, bool)):
             if kind not in (None, kinds.KEPT, kinds.OTHER) and isinstance(value, (list, tuple)):
@@ -122,14 +126,14 @@ def choose(
     """
     overrides = overrides or {}
     sizes = free_sizes(published)
-    flat = integer_keys(published.effective)
+    values = flat(published.effective)
     for path in overrides:
-        if path not in sizes and path not in flat:
+        if path not in sizes and path not in values:
             raise ConfigurationError(
                 f"The override {path} names no key of the configuration.", where=path, advice="See the report of sizes."
             )
-        sizes.setdefault(path, int(flat[path] or 1))
-    relations = relations_of(sizes, flat, rung)
+        sizes.setdefault(path, int(values[path] or 1))
+    relations = relations_of(sizes, values, rung)
     followers = relations.tied
     free = {path: value for path, value in sizes.items() if path not in followers}
     if rung.keep_small:
@@ -141,7 +145,7 @@ def choose(
         score = _coincidences(drawn, solving)
         if best_score is None or score < best_score:
             best, best_score = drawn, score
-        if not score or attempt >= 4:
+        if not score or (attempt >= 4 and best_score < CONSTANT):
             break
     return _plan(published, best, relations, rung, overrides, solving, dtypes)
 
@@ -159,8 +163,8 @@ def _draw(
     for index in range(solving + 1):
         found = None
         for attempt in range(ATTEMPTS):
-            found = _draw_one(free, relations, overrides, index, before, f"{seed}/{index}/{attempt}", strict=attempt < 20)
-            if found is not None and all(found[:2] != other[:2] for other in drawn):
+            found = _draw_one(free, relations, overrides, index, before, seed, attempt)
+            if found is not None:
                 break
         if found is None:
             names = ", ".join(constraint.text for constraint in relations.constraints) or "none"
@@ -182,12 +186,11 @@ def _draw_one(
     index: int,
     before: Mapping[str, set[int]],
     seed: str,
-    *,
-    strict: bool,
+    effort: int,
 ) -> tuple[int, int, dict[str, int]] | None:
-    numbers = _numbers(seed)
-    batch = BATCHES[next(numbers) % len(BATCHES)]
-    tokens = 13 + next(numbers) % 10
+    generator = random.Random(f"{seed}/{index}/{effort}")  # noqa: S311 - a reproducible choice, not a secret
+    batch = BATCHES[index % len(BATCHES)]
+    tokens = (TOKENS[index:] + TOKENS[:index])[effort % len(TOKENS)]
     chunk: int | None = None
     domains: dict[str, list[int]] = {}
     for path in free:
@@ -195,12 +198,14 @@ def _draw_one(
         if path in overrides:
             domains[path] = [_override(overrides[path], index)]
         elif kind is kinds.CHUNK:
-            chunk = chunk or 4 + next(numbers) % 5
+            chunk = chunk or generator.choice([size for size in range(kind.low, kind.high) if size not in before[path]])
             domains[path] = [chunk]
         else:
-            domains[path] = _domain(kind, before[path] if strict else set())
+            grouped = kind is kinds.EXPERTS and any(kind_of(other) is kinds.EXPERT_GROUPS for other in free)
+            kind = kinds.GROUPED_EXPERTS if grouped else kind
+            domains[path] = _domain(kind, before[path], effort // EFFORTS, generator)
     if chunk is not None:
-        tokens = chunk * (2 + next(numbers) % 2) + 1
+        tokens = chunk * (2 if chunk > 5 else 3) + 1
     fixed = frozenset(path for path in free if path in overrides or (kind_of(path) is kinds.CHUNK))
     limits = [max(domains[path]) if path in overrides else 0 for path in free if kind_of(path) in TOKEN_KINDS]
     tokens = max([tokens, *(limit + 3 for limit in limits)])
@@ -210,29 +215,29 @@ def _draw_one(
         if kind_of(path) is kinds.POSITIONS and path not in overrides:
             domains[path] = [size for size in domains[path] if size > tokens + 2]
     taken = {batch, tokens, tokens + 1, batch * tokens, batch * (tokens + 1)} | {domains[path][0] for path in fixed}
-    sizes = search(domains, relations.constraints, taken=taken, shared=fixed, seed=seed)
+    sizes = search(domains, relations.constraints, taken=taken, shared=fixed)
     return None if sizes is None else (batch, tokens, {path: sizes[path] for path in free})
-
-
-def _numbers(seed: str) -> itertools.chain[int]:
-    import hashlib
-
-    def stream() -> Any:
-        for counter in itertools.count():
-            yield int.from_bytes(hashlib.sha256(f"{seed}:{counter}".encode()).digest()[:4], "big")
-
-    return itertools.chain(stream())
 
 
 def _override(value: int | list[int], index: int) -> int:
     return value if isinstance(value, int) else value[min(index, len(value) - 1)]
 
 
-def _domain(kind: Kind, before: set[int]) -> list[int]:
-    step = 2 if kind.even else 1
-    values = list(range(kind.low, kind.high + 1, step))
+def _domain(kind: Kind, before: set[int], widening: int, generator: random.Random) -> list[int]:
+    """Sizes of a kind, shuffled: those no earlier probe has first, then (in wide ranges) primes first.
+
+    Args:
+        kind: the kind, with its range.
+        before: sizes that earlier probes have; only without widening are they left out altogether.
+        widening: how often the search has failed: each time the range grows by two.
+        generator: decides the order.
+    """
+    values = list(range(kind.low, kind.high + 1 + 2 * widening, 2 if kind.even else 1))
+    generator.shuffle(values)
+    wide = kind.high - kind.low >= 12
+    values.sort(key=lambda value: (value in before, wide and not is_prime(value)))
     fresh = [value for value in values if value not in before]
-    return fresh or values
+    return fresh if fresh and not widening else values
 
 
 def _coincidences(drawn: Sequence[tuple[int, int, dict[str, int]]], solving: int) -> int:
@@ -248,6 +253,8 @@ def _coincidences(drawn: Sequence[tuple[int, int, dict[str, int]]], solving: int
     for name, vector in vectors.items():
         if vector in owners:
             count += 1
+        if solving > 1 and len(set(vector)) == 1:
+            count += CONSTANT
         owners[vector] = name
     for (_, first), (_, second) in itertools.combinations_with_replacement(vectors.items(), 2):
         total = tuple(map(int.__add__, first, second))
@@ -299,7 +306,7 @@ def _choices(
     overrides: Mapping[str, int | list[int]],
 ) -> list[Choice]:
     choices = []
-    for path, value in integer_keys(published.effective).items():
+    for path, value in flat(published.effective).items():
         chosen = [setting[path] for setting in settings if path in setting]
         kind = kind_of(path)
         if path in relations.tied and chosen:
