@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import subprocess
 import sys
@@ -68,6 +69,19 @@ def test_measured_count_agrees_with_the_published_one(name: str) -> None:
     assert measured is not None
     assert published.agrees_with(measured + buffers.get(name, 0))
     assert not published.agrees_with(measured + buffers.get(name, 0) + published.precision)
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("kimi-linear", "a6ac3c2c4b5aa72370f9727f49ffa4432715d20061889acdb37c688be853096e"),
+        ("deepseek-v3", "cbf0b95dc614de208a109bb5fd4e7eed11385e9c68411d2c17db5319443035d9"),
+    ],
+)
+def test_configuration_is_the_published_file_byte_for_byte(name: str, published: str) -> None:
+    folder = Path(sources.__file__).parent / "configurations"
+    assert hashlib.sha256((folder / MODELS[name].configuration_file).read_bytes()).hexdigest() == published
+    assert published in MODELS[name].configuration_origin
 
 
 def test_rounded_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib.metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -99,7 +100,7 @@ def _folder_of(package: Path, model_type: str) -> str:
     folder = _table(package, _FOLDERS).get(model_type, model_type.replace("-", "_"))
     if model_type not in known or not (package / "models" / folder).is_dir():
         version = installed_version(package)
-        near = [name for name in known if model_type and name.startswith(model_type.split("_", maxsplit=1)[0])][:5]
+        near = difflib.get_close_matches(model_type, known, n=5)
         raise SourceNotFoundError(
             f"transformers {version} has no model type {model_type!r}.",
             advice=f"It has {', '.join(near)}." if near else f"It has {len(known)} others.",
