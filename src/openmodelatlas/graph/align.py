@@ -101,9 +101,7 @@ class Aligner:
         plain = self._plain_children(instances)
         if plain is not None:
             return plain
-        bodies = [
-            (probe, self._trees[probe].items(~call)) for probe, calls in enumerate(instances) for call in calls
-        ]
+        bodies = [(probe, self._trees[probe].items(~call)) for probe, calls in enumerate(instances) for call in calls]
         return self._merge(bodies)
 
     def _plain_children(self, instances: Instances) -> list[Element] | None:
@@ -184,7 +182,9 @@ def _loop_signatures(tree: Tree) -> dict[Key, tuple[object, ...]]:
     def visit(items: list[Item]) -> None:
         for item in items:
             if isinstance(item, LoopRun):
-                keys = tuple(tuple(tree.key(e) if isinstance(e, int) else e.key for e in part) for part in item.iterations)
+                keys = tuple(
+                    tuple(tree.key(e) if isinstance(e, int) else e.key for e in part) for part in item.iterations
+                )
                 signatures.setdefault(item.key, []).append(keys)
                 for part in item.iterations:
                     visit(part)

@@ -125,7 +125,8 @@ def _guard(function: FunctionSyntax, line: int, reached: set[int]) -> Condition 
     enclosing = [
         condition
         for condition in function.conditions
-        if condition.first < line <= condition.last and any(l in reached for l in range(condition.first, condition.body[0]))
+        if condition.first < line <= condition.last
+        and any(l in reached for l in range(condition.first, condition.body[0]))
     ]
     return enclosing[-1] if enclosing else None
 

@@ -14,7 +14,9 @@ from openmodelatlas.shapes.dimension import Dimension
 
 DOCUMENT_FORMAT = 1
 
-NodeKind = Literal["model", "phase", "layer group", "module", "function", "kernel", "branch", "loop", "operation", "tensor"]
+NodeKind = Literal[
+    "model", "phase", "layer group", "module", "function", "kernel", "branch", "loop", "operation", "tensor"
+]
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +50,14 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
         tensor: address of the tensor node, or the true parameter name for a parameter or buffer.
         source: ``tensor``, ``parameter``, ``buffer``, ``input`` (handed to the model) or ``outside``.
         via: addresses of the plumbing (views, casts, …) that the tensor passes on this edge, in order.
+        others: what other members read here instead, such as the block before of the same kind.
     """
 
     name: str
     tensor: str
     source: Literal["tensor", "parameter", "buffer", "input", "outside"]
     via: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 class TensorFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +97,7 @@ class ParameterFact(msgspec.Struct, frozen=True, kw_only=True):
         count: how many equal ones there are.
         readers: addresses of the operations that read it; empty if no probe read it.
         owner: address of the module node that owns it.
+        value: key in the bundle's ``values.safetensors`` of the first one, ``None`` if no recorded operation read it.
     """
 
     name: str
@@ -104,6 +109,7 @@ class ParameterFact(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     readers: tuple[str, ...]
     owner: str
+    value: str | None = None
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,6 +307,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         configuration_defaults: keys of it that came from the class rather than the published file.
         sizes: names used in dimension expressions.
         nodes: every node by address, the model (empty address) first, then in order of execution.
+        inputs: what the probe handed to the model (``input_ids``; ``decode/input_ids`` in the decode step) and tensors
+            made outside recorded operations, by the name that ports give.
         parameters: by name.
         files: cited files by path.
         checks: verdicts.
@@ -315,6 +323,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     configuration_defaults: tuple[str, ...]
     sizes: dict[str, SizeName]
     nodes: dict[str, Node]
+    inputs: dict[str, TensorFact] = {}
     parameters: dict[str, ParameterFact]
     files: dict[str, CitedFile]
     checks: tuple[Check, ...]

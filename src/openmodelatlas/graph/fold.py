@@ -23,7 +23,7 @@ class SiteFold:
 
     Attributes:
         members: the sites, the representative first.
-        layers: for each member, the number of its innermost enclosing round (from 1); empty outside loops.
+        layers: for each member, the number of its outermost enclosing round (from 1); empty outside loops.
         children: what is inside.
     """
 
@@ -122,7 +122,7 @@ class Folder:
         numbers = self._round_numbers(members[0])
         for indices in self._groups(members[0]):
             bodies = [member.rounds[index] for member in members for index in indices]
-            inner = [numbers[index] for _ in members for index in indices]
+            inner = [layers[row] if layers else numbers[index] for row in range(len(members)) for index in indices]
             group = [numbers[index] for index in indices]
             rounds = [members[0].rounds[index] for index in indices]
             fold.variants.append(VariantFold(group, self._fold_bodies(bodies, inner), rounds))

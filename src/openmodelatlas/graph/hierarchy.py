@@ -139,8 +139,8 @@ class Hierarchy:
         by_function = decisions(self._trees, rounds)
         if not by_function:
             return
-        for variant in variants:
-            for draft in list(variant.walk()):
+        for layer in variants:
+            for draft in list(layer.walk()):
                 site = draft.site
                 if site is None or not site.is_call or draft.decisions or draft.operation:
                     continue
@@ -152,7 +152,11 @@ class Hierarchy:
         self, draft: Draft, site: Site, key: FunctionKey, by_function: dict[FunctionKey, list[Decision]]
     ) -> None:
         draft.decisions = by_function[key]
-        lines = {line for event in site.instances[site.probe] for line in self._trees[site.probe].recording.calls[~event].trace}
+        lines = {
+            line
+            for event in site.instances[site.probe]
+            for line in self._trees[site.probe].recording.calls[~event].trace
+        }
         reached = [d for d in draft.decisions if any(d.condition.first <= line <= d.condition.last for line in lines)]
         draft.children = self._nest(draft.children, reached, site, draft.layers)
 
@@ -222,4 +226,3 @@ def _inside(inner: Decision, outer: Decision) -> bool:
 
 def _is_one_operation(children: list[Draft]) -> bool:
     return len(children) == 1 and children[0].kind == "operation"
-

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors
+from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
+
+_EXPERTS_PER_TOKEN = re.compile(
+    r"(^|\.)(num_experts_per_tok(en)?|top_k_experts|moe_top_?k|moe_k|num_selected_experts)$"
+)
+_EXPERTS = re.compile(r"(^|\.)(n_routed_experts|num_(local_|routed_)?experts|moe_num_experts)$")
 
 Shape = tuple[Dimension, ...]
 Observed = tuple[tuple[int, ...], ...]
@@ -39,7 +45,15 @@ class Roles:
 class Sizes:
     """Solved shapes of the tensors that sites produce."""
 
-    def __init__(self, trees: list[Tree], roles: Roles, solvers: dict[Phase, Solver], wiring: Wiring) -> None:
+    def __init__(
+        self,
+        trees: list[Tree],
+        roles: Roles,
+        solvers: dict[Phase, Solver],
+        wiring: Wiring,
+        published: Mapping[str, int],
+    ) -> None:
+        self._published = published
         self._trees = trees
         self._roles = roles
         self._solvers = solvers
@@ -63,8 +77,8 @@ class Sizes:
         """All dimensions of all tensors that an operation returns, in order; empty for calls."""
         if site.event < 0:
             return ()
-        outputs = self._trees[site.probe].operation(site.event).outputs
-        return tuple(dimension for index in range(len(outputs)) for dimension in self.output(site, index))
+        outputs = output_count(self._trees[site.probe].operation(site.event))
+        return tuple(dimension for index in range(outputs) for dimension in self.output(site, index))
 
     def output(self, site: Site, index: int) -> Shape:
         """Shape of the ``index``-th tensor that an operation site returns."""
@@ -80,7 +94,7 @@ class Sizes:
         recording = self._trees[probe].recording
         operation = recording.tensors[number].index
         site = self._wiring.site_of(probe, operation)
-        return self.output(site, recording.operations[operation].outputs.index(number))
+        return self.output(site, output_index(recording.operations[operation], number))
 
     def dtype(self, site: Site, index: int) -> tuple[str | None, str | None]:
         """Element type in a model of the published type, and why it is not recorded if it is not."""
@@ -114,6 +128,14 @@ class Sizes:
         single = tuple(row[:1] for row in observed)
         dimension = self._solve(phase, single, with_true_size=False)
         return None if isinstance(dimension, Unresolved) else dimension
+
+    def experts(self) -> tuple[tuple[str, int], tuple[str, int]] | None:
+        """Configuration keys and published values of how many experts a token takes, and how many there are."""
+        chosen = next((key for key in self._published if _EXPERTS_PER_TOKEN.search(key)), None)
+        existing = next((key for key in self._published if _EXPERTS.search(key)), None)
+        if chosen is None or existing is None:
+            return None
+        return (chosen, self._published[chosen]), (existing, self._published[existing])
 
     def _solve(self, phase: Phase, observed: Observed, *, with_true_size: bool = True) -> Dimension:
         roles = self._roles

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.tree import Tree
 
@@ -61,8 +62,23 @@ def result_tensors(site: Site, tree: Tree) -> list[tuple[tuple[str, ...], int]]:
     """Tensors that a site returns, each with its path in the result."""
     event = site.event
     if event >= 0:
-        return [((str(index),), number) for index, number in enumerate(tree.operation(event).outputs)]
+        operation = tree.operation(event)
+        return [((str(index),), operation.outputs[index]) for index in range(output_count(operation))]
     return list(tensors_in(tree.recording.calls[~event].result, 2))
+
+
+def output_count(operation: Operation) -> int:
+    """How many tensors an operation is said to return: the rows of a tensor that is iterated count as one."""
+    return min(len(operation.outputs), 1) if _is_iteration(operation) else len(operation.outputs)
+
+
+def output_index(operation: Operation, tensor: int) -> int:
+    """Which of the results of an operation a tensor is."""
+    return 0 if _is_iteration(operation) else operation.outputs.index(tensor)
+
+
+def _is_iteration(operation: Operation) -> bool:
+    return operation.function.rpartition(".")[2] in ("__iter__", "unbind")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,339 @@
+"""Data flow between nodes: which tensor a node reads, past which views and casts, and where tensors live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from openmodelatlas.graph import naming
+from openmodelatlas.graph.align import Site
+from openmodelatlas.graph.document import Port
+from openmodelatlas.graph.externals import input_name
+from openmodelatlas.graph.hierarchy import Draft
+from openmodelatlas.graph.labels import Labels
+from openmodelatlas.graph.parameters import ParameterTable, parameter_key
+from openmodelatlas.graph.syntax import FileSyntax, operand_texts, result_names
+from openmodelatlas.graph.tree import Tree
+from openmodelatlas.graph.wiring import (
+    Wiring,
+    argument_tensors,
+    output_count,
+    output_index,
+    result_tensors,
+    tensors_in,
+)
+
+
+@dataclass(eq=False)
+class TensorDraft:
+    """A tensor node in the making.
+
+    Attributes:
+        operation: the operation (or one-operation module, kernel) that computes it.
+        index: which of its results.
+        owner: the node it is a child of: the outermost call that returns it, up to the round of a loop.
+        address, title, variable: as in the document.
+        consumers: addresses of the nodes that read it.
+    """
+
+    operation: Draft
+    site: Site
+    index: int
+    owner: Draft
+    address: str = ""
+    title: str = ""
+    variable: str | None = None
+    line_site: Site | None = None
+    consumers: dict[str, None] = field(default_factory=dict)
+
+
+class Flow:
+    """Resolves tensors to tensor drafts and makes ports."""
+
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        syntax: Mapping[str, FileSyntax],
+        wiring: Wiring,
+        labels: Labels,
+        table: ParameterTable,
+        layer_list: str,
+    ) -> None:
+        self._trees = trees
+        self._syntax = syntax
+        self._wiring = wiring
+        self._labels = labels
+        self._table = table
+        self._layer_list = layer_list
+        self._drafts: dict[Site, Draft] = {}
+        self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
+        self.external: dict[tuple[int, int], str] = {}
+        self._addressed: dict[str, TensorDraft] = {}
+        self.readers: dict[str, dict[str, None]] = {}
+
+    @property
+    def tensors(self) -> Iterable[TensorDraft]:
+        """All tensor drafts in order of execution."""
+        return self._tensors.values()
+
+    def enter(self, root: Draft) -> None:
+        """Makes the tensor drafts of everything below ``root``."""
+        for draft in root.walk():
+            for site in (*draft.sites, *draft.operation):
+                self._drafts[site] = draft
+        taken: dict[Draft, set[str]] = {}
+        for draft in root.walk():
+            leaf = leaf_site(draft)
+            if leaf is None:
+                continue
+            for index in range(output_count(self._trees[leaf.probe].operation(leaf.event))):
+                self._add(root, draft, leaf, index, taken)
+
+    def _add(self, root: Draft, draft: Draft, site: Site, index: int, taken: dict[Draft, set[str]]) -> None:
+        owner, named = self._owner(root, draft, site, index)
+        tensor = TensorDraft(draft, site, index, owner, line_site=named)
+        self._tensors[draft, index] = tensor
+        tensor.variable = self._variable(named, site, index)
+        used = taken.setdefault(owner, {self._labels.names[child].segment for child in owner.children})
+        several = len(self._results(named)) > 1
+        short = tensor.variable.rpartition(".")[2] if tensor.variable else str(index + 1)
+        segment = naming.unique(naming.slug(f"output {short}") if several or "output" in used else "output", used)
+        parent = self._labels.addresses[owner]
+        tensor.address = f"{parent}/{segment}" if parent else segment
+        tensor.title = self._title(owner, tensor, several)
+
+    def _title(self, owner: Draft, tensor: TensorDraft, several: bool) -> str:
+        if owner.kind == "layer group":
+            base = "Block" if "block" in self._labels.names[owner].label else "Layer"
+        else:
+            base = self._labels.names[owner].title.partition(":")[0]
+        variable = tensor.variable or f"{tensor.index + 1}"
+        return f"{base} output: {variable}" if several else f"{base} output"
+
+    def _results(self, site: Site) -> list[tuple[tuple[str, ...], int]]:
+        return result_tensors(site, self._trees[site.probe])
+
+    def _owner(self, root: Draft, draft: Draft, site: Site, index: int) -> tuple[Draft, Site]:
+        """The node that a tensor belongs to, and the site whose expression names it."""
+        tensor = self._trees[site.probe].operation(site.event).outputs[index]
+        owner, named = draft, draft.site or site
+        current = site
+        while True:
+            place = self._wiring.places[current]
+            frame = place.frame
+            if frame is None or len(place.path) > 1 or all(number != tensor for _, number in self._results(frame)):
+                return owner, named
+            current = frame
+            candidate = self._drafts.get(frame)
+            if candidate is root:
+                return owner, named
+            if candidate is not None:
+                owner, named = candidate, frame
+
+    def _variable(self, named: Site, site: Site, index: int) -> str | None:
+        tree = self._trees[named.probe]
+        place = tree.place(named.event)
+        if place is None or place[0] not in self._syntax:
+            return None
+        names = result_names(self._syntax[place[0]], place[1:])
+        if len(names) == 1:
+            return names[0]
+        tensor = self._trees[site.probe].operation(site.event).outputs[index]
+        for path, number in self._results(named):
+            if number == tensor and path and path[0].isdigit() and int(path[0]) < len(names):
+                return names[int(path[0])]
+        return None
+
+    # Ports ----------------------------------------------------------------------------------------------------
+
+    def frame_with_code(self, site: Site) -> Site | None:
+        """The innermost enclosing call whose function stands in a file, comprehensions looked through."""
+        frame = self._wiring.places[site].frame
+        while frame is not None:
+            recording = self._trees[frame.probe].recording
+            code = recording.calls[~frame.event].code
+            if code >= 0 and not recording.codes[code].name.endswith(">"):
+                return frame
+            frame = self._wiring.places[frame].frame
+        return None
+
+    def inputs(self, draft: Draft) -> tuple[Port, ...]:
+        """What a node reads, in the order of its code; also notes the node as a consumer."""
+        site = leaf_site(draft) or draft.site
+        if site is None:
+            return ()
+        ports: list[Port] = []
+        seen: set[tuple[str, str]] = set()
+        columns = self._argument_columns(draft, site)
+        for name, numbers in columns:
+            port = self._port(name, numbers)
+            if (port.name, port.tensor) not in seen:
+                seen.add((port.name, port.tensor))
+                ports.append(port)
+        return tuple(ports)
+
+    def _argument_columns(self, draft: Draft, site: Site) -> list[tuple[str, list[tuple[int, int]]]]:
+        """For each argument its name and its tensor in every member, as pairs of probe and number."""
+        members = draft.operation or draft.sites
+        rows = [argument_tensors(member, self._trees[member.probe]) for member in members]
+        names = self._argument_names(site, [name for name, _ in rows[0]])
+        return [
+            (
+                name,
+                [(member.probe, row[index][1]) for member, row in zip(members, rows, strict=True) if index < len(row)],
+            )
+            for index, name in enumerate(names)
+        ]
+
+    def _argument_names(self, site: Site, recorded: list[str]) -> list[str]:
+        """Names of arguments: the recording's for calls, the code's operands for operations."""
+        if site.event < 0:
+            return [name.removeprefix("kwargs.") for name in recorded]
+        place = self._trees[site.probe].place(site.event)
+        operands = operand_texts(self._syntax[place[0]], place[1:]) if place is not None else []
+        names: list[str] = []
+        for index, name in enumerate(recorded):
+            text = operands[index] if len(operands) == len(recorded) else None
+            names.append(text or name or "")
+        return names
+
+    def _port(self, name: str, numbers: Sequence[tuple[int, int]]) -> Port:
+        first = self.resolve(*numbers[0])
+        others: dict[str, None] = {}
+        for probe, number in numbers[1:]:
+            other = self.resolve(probe, number)
+            if other.tensor != first.tensor:
+                others[other.tensor] = None
+        title = name or first.name
+        return Port(name=title, tensor=first.tensor, source=first.source, via=first.via, others=tuple(others))
+
+    def resolve(self, probe: int, number: int) -> Port:
+        """The tensor that a number of a probe is, plumbing looked through."""
+        tree = self._trees[probe]
+        entry = tree.recording.tensors[number]
+        via: list[str] = []
+        while entry.origin == "operation":
+            draft, tensor = self._tensor(probe, number)
+            if draft is None or tensor is None:
+                break
+            step = tree.recording.operations[entry.index]
+            plumbed = next(iter(_tensor_arguments(tree, entry.index)), None)
+            if draft.kind == "operation" and naming.is_plumbing(step.function) and plumbed is not None:
+                via.append(self._labels.addresses[draft])
+                number, entry = plumbed, tree.recording.tensors[plumbed]
+                continue
+            name = tensor.variable or "output"
+            return Port(name=name, tensor=tensor.address, source="tensor", via=tuple(reversed(via)))
+        passed = tuple(reversed(via))
+        if entry.origin in ("parameter", "buffer"):
+            parameter = tree.recording.parameters[entry.index]
+            fact = self._table.fact_names.get(parameter_key(parameter.name, self._layer_list), parameter.name)
+            short = parameter.name.rpartition(".")[2]
+            source = "parameter" if entry.origin == "parameter" else "buffer"
+            return Port(name=short, tensor=fact, source=source, via=passed)  # type: ignore[arg-type]
+        key = self._external_name(probe, number, entry.name)
+        return Port(
+            name=entry.name or "outside",
+            tensor=key,
+            source="input" if entry.origin == "input" else "outside",
+            via=passed,
+        )
+
+    def _external_name(self, probe: int, number: int, name: str) -> str:
+        pair = (probe, number)
+        if pair not in self.external:
+            tree = self._trees[probe]
+            self.external[pair] = input_name(tree, number, name) if name else f"outside-{len(self.external) + 1}"
+        return self.external[pair]
+
+    def _tensor(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
+        recording = self._trees[probe].recording
+        operation = recording.tensors[number].index
+        site = self._wiring.site_of(probe, operation)
+        draft = self._drafts.get(site)
+        if draft is None:
+            return None, None
+        index = output_index(recording.operations[operation], number)
+        return draft, self._tensors.get((draft, index))
+
+    def note_reads(self, draft: Draft) -> None:
+        """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
+        address = self._labels.addresses[draft]
+        for site in draft.operation or draft.sites:
+            tree = self._trees[site.probe]
+            for _, number in argument_tensors(site, tree):
+                self._note_read(site.probe, number, address)
+
+    def _note_read(self, probe: int, number: int, address: str) -> None:
+        tree = self._trees[probe]
+        while True:
+            entry = tree.recording.tensors[number]
+            if entry.origin in ("parameter", "buffer"):
+                name = tree.recording.parameters[entry.index].name
+                fact = self._table.fact_names.get(parameter_key(name, self._layer_list), name)
+                self.readers.setdefault(fact, {})[address] = None
+            if entry.origin != "operation":
+                return
+            draft, tensor = self._tensor(probe, number)
+            if draft is None or tensor is None:
+                return
+            tensor.consumers[address] = None
+            function = tree.recording.operations[entry.index].function
+            source = next(iter(_tensor_arguments(tree, entry.index)), None)
+            if draft.kind != "operation" or not naming.is_plumbing(function) or source is None:
+                return
+            number = source
+
+    def outputs(self, draft: Draft) -> tuple[Port, ...]:
+        """What a node returns."""
+        site = leaf_site(draft) or draft.site
+        if site is None:
+            return ()
+        ports: dict[str, Port] = {}
+        for path, number in self._results(draft.site or site):
+            entry = self._trees[site.probe].recording.tensors[number]
+            if entry.origin != "operation":
+                port = self.resolve(site.probe, number)
+            else:
+                _, tensor = self._tensor(site.probe, number)
+                if tensor is None:
+                    continue
+                name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
+                port = Port(name=name, tensor=tensor.address, source="tensor")
+            ports.setdefault(port.tensor, port)
+        return tuple(ports.values())
+
+    def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        """Inputs and outputs of a node that is no call: tensors that cross its border."""
+        leaves = [inner for inner in draft.walk() if leaf_site(inner) is not None]
+        inside = set(map(id, leaves))
+        inputs: dict[str, Port] = {}
+        for leaf in leaves:
+            for port in self.inputs(leaf):
+                made = self._by_address.get(port.tensor)
+                if port.source in ("tensor", "input", "outside") and (made is None or id(made.operation) not in inside):
+                    inputs.setdefault(port.tensor, port)
+        outputs: dict[str, Port] = {}
+        addresses = {self._labels.addresses[leaf] for leaf in leaves}
+        for tensor in self._tensors.values():
+            if id(tensor.operation) in inside and (not tensor.consumers or set(tensor.consumers) - addresses):
+                name = tensor.variable or "output"
+                outputs.setdefault(tensor.address, Port(name=name, tensor=tensor.address, source="tensor"))
+        return tuple(inputs.values()), tuple(outputs.values())
+
+    @property
+    def _by_address(self) -> dict[str, TensorDraft]:
+        if len(self._addressed) != len(self._tensors):
+            self._addressed = {tensor.address: tensor for tensor in self._tensors.values()}
+        return self._addressed
+
+
+def leaf_site(draft: Draft) -> Site | None:
+    """The operation that a leaf node runs; ``None`` for nodes with children of their own."""
+    if draft.operation:
+        return draft.operation[0]
+    return draft.site if draft.kind == "operation" else None
+
+
+def _tensor_arguments(tree: Tree, operation: int) -> list[int]:
+    return [number for value in tree.operation(operation).arguments for _, number in tensors_in(value, 2)]

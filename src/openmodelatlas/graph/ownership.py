@@ -1,0 +1,101 @@
+"""Which node owns which parameters, and how many each node stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from openmodelatlas.graph.document import Node
+from openmodelatlas.graph.flow import Flow, leaf_site
+from openmodelatlas.graph.hierarchy import Draft
+from openmodelatlas.graph.labels import Labels
+from openmodelatlas.graph.parameters import ParameterKey, ParameterTable, parameter_key
+
+
+def main_layers(root: Draft, labels: Labels) -> tuple[str, list[list[int]]]:
+    """Name of the module list that holds the layers, and the layer indices (from 0) of each of its variants.
+
+    Returns:
+        ``("model.layers", [[0], [1, 2, …]])``; ``("", [])`` for a model without repeated layers.
+    """
+    best: Draft | None = None
+    for draft in root.walk():
+        if draft.kind == "layer group" and (best is None or len(draft.layers) > len(best.layers)):
+            best = draft
+    if best is None:
+        return "", []
+    variants = [best] if best.variant is not None else best.children
+    first = next((module for module in map(labels.module, variants[0].walk()) if module is not None), None)
+    if first is None:
+        return "", []
+    parts = first.name.split(".")
+    place = next((index for index, part in enumerate(parts) if part.isdigit()), None)
+    if place is None:
+        return "", []
+    return ".".join(parts[:place]), [[number - 1 for number in variant.layers] for variant in variants]
+
+
+class Ownership:
+    """Assigns every parameter to the innermost module node that exists, the model itself failing that."""
+
+    def __init__(self, drafts: Sequence[Draft], labels: Labels, table: ParameterTable, layer_list: str) -> None:
+        self._labels = labels
+        self._table = table
+        self._layer_list = layer_list
+        self._drafts: dict[ParameterKey, Draft] = {}
+        for draft in drafts[0].walk():
+            for name in labels.module_names(draft):
+                self._drafts.setdefault(parameter_key(name, layer_list), draft)
+        self.owners = {key: labels.addresses[self._owner(key)] for key in table.solved}
+        self._root = drafts[0]
+
+    def _owner(self, key: ParameterKey) -> Draft:
+        layer, name = key
+        if layer < 0:
+            name = self._without_sibling_indices(name)
+        parts = name.split(".")
+        while parts:
+            parts.pop()
+            draft = self._drafts.get((layer, ".".join(parts)))
+            if draft is not None:
+                return draft
+        return self._drafts.get((-1, ""), next(iter(self._drafts.values())))
+
+    @staticmethod
+    def _without_sibling_indices(name: str) -> str:
+        return ".".join("*" if part.isdigit() else part for part in name.split("."))
+
+    def parameters_of(self, root: Draft, flow: Flow) -> dict[Draft, tuple[str, ...]]:
+        """Names of the facts of every draft below ``root``: owned by it or below it, or read by what is inside."""
+        found: dict[Draft, tuple[str, ...]] = {}
+        owned: dict[str, list[str]] = {}
+        for name, fact in self._table.facts.items():
+            owned.setdefault(fact.owner, []).append(name)
+        self._collect(root, flow, owned, found)
+        return found
+
+    def _collect(
+        self, draft: Draft, flow: Flow, owned: Mapping[str, list[str]], found: dict[Draft, tuple[str, ...]]
+    ) -> dict[str, None]:
+        names: dict[str, None] = dict.fromkeys(self._owned_by(draft, owned))
+        if leaf_site(draft) is not None:
+            names |= dict.fromkeys(port.tensor for port in flow.inputs(draft) if port.source in ("parameter", "buffer"))
+        for child in draft.children:
+            names |= self._collect(child, flow, owned, found)
+        found[draft] = tuple(name for name in names if name in self._table.facts)
+        return names
+
+    def _owned_by(self, draft: Draft, owned: Mapping[str, list[str]]) -> list[str]:
+        """Facts of the prefill node of the same module, so that the decode step shows the same parameters."""
+        names = self._labels.module_names(draft)
+        twin = self._drafts.get(parameter_key(names[0], self._layer_list)) if names else None
+        address = self._labels.addresses[twin if twin is not None else draft]
+        return owned.get(address, []) if twin is not None or draft is self._root else []
+
+    def counted(self, node: Node) -> Node:
+        """The node with the number of parameters it stands for."""
+        facts = self._table.facts
+        total = sum(facts[n].each * facts[n].count for n in node.parameters if facts[n].kind == "parameter")
+        each = total // node.count if node.count and total % node.count == 0 else total
+        return msgspec.structs.replace(node, parameter_count=total, parameter_count_each=each)
