@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -138,12 +139,17 @@ def try_sandbox() -> tuple[tuple[Protection, ...], list[trial.Attempt]]:
     Raises:
         CaptureError: or a subclass: the child could not run at all.
     """
-    with tempfile.TemporaryDirectory(prefix="oma-doctor-") as name:
+    with tempfile.TemporaryDirectory(prefix="oma-doctor-") as name, socket.create_server(("127.0.0.1", 0)) as server:
         folder = Path(name)
         for part in ("source", "output", "outside"):
             (folder / part).mkdir()
         (folder / "secret").write_text("secret")
-        given = {"outside": str(folder / "outside"), "secret": str(folder / "secret"), "parent": os.getpid()}
+        given = {
+            "outside": str(folder / "outside"),
+            "secret": str(folder / "secret"),
+            "parent": os.getpid(),
+            "port": server.getsockname()[1],
+        }
         output = (folder / "output").resolve()
         job = Job(
             format=JOB_FORMAT, kind="trial", repository="trial", entry="", configuration=given,

@@ -202,7 +202,12 @@ def _pip(arguments: Sequence[str], requirements: Sequence[str], label: str, fold
     if command is None:
         raise OverlayError("This Python has no pip, which installs overlays.", advice="Run python -m ensurepip.")
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--prefer-binary", "--no-python-version-warning"]
-    environment: Mapping[str, str] = {**os.environ, "PYTHONNOUSERSITE": "1", "TMPDIR": str(folder)}
+    environment: Mapping[str, str] = {
+        "PIP_RETRIES": "2",  # pip's own five take a quarter of a minute to notice that there is no network
+        **os.environ,
+        "PYTHONNOUSERSITE": "1",
+        "TMPDIR": str(folder),
+    }
     try:
         done = subprocess.run(
             [*command, *arguments, *quiet, "--", *requirements],
@@ -229,6 +234,9 @@ def _failure(label: str, said: str) -> OverlayError:
         what, advice = f"pip reaches no package registry to install {label}.", "Check the network and pip's settings."
     elif "No space left" in said:
         what, advice = f"The disk is full; {label} could not be installed.", "Free some space and try again."
+    elif "(from versions: none)" in said:
+        what = f"pip finds no version at all of a package among {label}."
+        advice = "Check the name, the network and pip's settings."
     elif "No matching distribution" in said:
         what, advice = f"No registry has {label} for this Python.", "Name another version with --with NAME==VERSION."
     else:

@@ -85,7 +85,8 @@ def run(
             processes=limits.processes + OWN_TASKS,
         )
         (folder / "policy.json").write_bytes(msgspec.json.encode(policy))
-        path = [*overlays, *python_path, Path(openmodelatlas.__file__).parent.parent]
+        inherited = [Path(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+        path = [*overlays, *python_path, Path(openmodelatlas.__file__).parent.parent, *inherited]
         command = [
             python, "-P", "-s", "-B", "-m", "openmodelatlas.capture.supervisor",
             str(folder / "policy.json"), child_module, str(folder / "job.json"),

@@ -1,7 +1,8 @@
 """Runs inside the sandbox instead of a model and tries what model code must not be able to do.
 
 ``oma doctor`` shows the outcome. The trial is handed, as the job's configuration, the paths ``outside`` (a folder) and
-``secret`` (a file) that lie beyond its sandbox, and the number of a process, ``parent``.
+``secret`` (a file) that lie beyond its sandbox, the process number of the ``parent``, and the ``port`` on which that
+listens.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main(job_file: str) -> None:
     job = json.loads(Path(job_file).read_text())
     given: dict[str, Any] = job["configuration"]
     attempts = [
-        _attempt("opening a network socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()),
+        _attempt("connecting to a network address", lambda: _connect(given["port"])),
         _attempt("opening a local socket", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close()),
         _attempt("writing outside its folder", lambda: Path(given["outside"], "trace").write_text("x")),
         _attempt("reading outside its source", lambda: Path(given["secret"]).read_text()),
@@ -44,6 +45,11 @@ def main(job_file: str) -> None:
         _attempt("reading the parent's environment", lambda: Path(f"/proc/{given['parent']}/environ").read_bytes()),
     ]
     (Path(job["output"]) / "summary.json").write_bytes(msgspec.json.encode(attempts))
+
+
+def _connect(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5):
+        pass
 
 
 def _attempt(what: str, action: Callable[[], object]) -> Attempt:

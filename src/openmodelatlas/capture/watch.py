@@ -79,6 +79,7 @@ class Watch:
             self._loop(selector)
             if self.exceeded is None:
                 self._drain(selector)
+                self._measure_folders()
         if self._status:
             self.protections = tuple(reading.decode(self._status, list[Protection], "sandbox report"))
 
