@@ -27,12 +27,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         model: identifier of the model.
         version: version of openmodelatlas that wrote the bundle.
         files: by POSIX path within the bundle: ``atlas.json``, ``values.safetensors``, ``sources/<sha256>.txt``.
+        key: digest of everything the build depended on (source, settings, versions), to tell whether the atlas is up to
+            date; empty if it was not said.
     """
 
     format: int
     model: str
     version: str
     files: dict[str, BundleFile]
+    key: str = ""
 
     def digest(self) -> str:
         """SHA-256 of the manifest, in hexadecimal: it names the whole content."""

@@ -58,6 +58,7 @@ def write(
     values: Mapping[str, TensorValue] | Path,
     home: Path,
     model: str,
+    key: str = "",
 ) -> Path:
     """Writes a bundle and makes it the current atlas of ``model``.
 
@@ -67,6 +68,7 @@ def write(
         values: probe values by key, or a safetensors file that has them; keys the document does not name are left out.
         home: see :func:`openmodelatlas.bundle.home.home`.
         model: identifier, equal to ``document.model``.
+        key: digest of what the build depended on, see :class:`openmodelatlas.bundle.manifest.Manifest`.
 
     Returns:
         The folder of the model, which :func:`read` accepts.
@@ -84,7 +86,7 @@ def write(
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
             _remove_leftovers(folder)
-            _replace(folder, contents, model)
+            _replace(folder, contents, model, key)
     except OSError as error:
         raise BundleError(
             f"The atlas could not be written: {error.strerror or error}.",
@@ -124,11 +126,9 @@ def _contents(
             raise BundleError(f"The text of the cited file {file.path} is missing.", where=file.sha256)
         contents[f"sources/{file.sha256}.txt"] = text.encode("utf-8", errors="surrogateescape")
     table = TensorFile(values) if isinstance(values, Path) else values
-    keys = {
-        node.tensor.value
-        for node in document.nodes.values()
-        if node.tensor is not None and node.tensor.value is not None
-    }
+    tensors = [node.tensor for node in document.nodes.values() if node.tensor is not None]
+    named = [*tensors, *document.inputs.values(), *document.parameters.values()]
+    keys = {fact.value for fact in named if fact.value is not None}
     missing = sorted(key for key in keys if key not in table)
     if missing:
         raise BundleError(f"The values of {len(missing)} tensors are missing, the first is {missing[0]}.")
@@ -136,10 +136,10 @@ def _contents(
     return contents
 
 
-def _replace(folder: Path, contents: Mapping[str, bytes], model: str) -> None:
+def _replace(folder: Path, contents: Mapping[str, bytes], model: str, key: str) -> None:
     """Puts a new generation with these ``contents`` in place of the current one."""
     files = {name: describe_file(data) for name, data in contents.items()}
-    manifest = Manifest(format=BUNDLE_FORMAT, model=model, version=__version__, files=files)
+    manifest = Manifest(format=BUNDLE_FORMAT, model=model, version=__version__, files=files, key=key)
     name = manifest.digest()[:16]
     if not _is_whole(folder / name, manifest):
         name = _free_name(folder, name)

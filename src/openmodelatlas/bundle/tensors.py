@@ -18,7 +18,7 @@ from openmodelatlas.errors import BundleError
 _MAXIMUM_HEADER = 100_000_000
 
 # Code in the file: name on pages, bytes an element takes, format of ``struct`` (``None``: decoded by hand).
-_DTYPES: dict[str, tuple[str, int, str | None]] = {
+DTYPES: dict[str, tuple[str, int, str | None]] = {
     "BOOL": ("bool", 1, "?"),
     "U8": ("uint8", 1, "B"),
     "I8": ("int8", 1, "b"),
@@ -33,7 +33,7 @@ _DTYPES: dict[str, tuple[str, int, str | None]] = {
     "F32": ("float32", 4, "f"),
     "F64": ("float64", 8, "d"),
 }
-_CODES = {name: code for code, (name, _, _) in _DTYPES.items()}
+_CODES = {name: code for code, (name, _, _) in DTYPES.items()}
 
 
 class TensorValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class TensorValue(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             BundleError: the data is shorter or longer than dtype and shape say.
         """
-        _, size, code = _DTYPES[_code_of(self.dtype)]
+        _, size, code = DTYPES[_code_of(self.dtype)]
         count = _product(self.shape)
         if len(self.data) != count * size:
             raise BundleError(
@@ -108,7 +108,7 @@ class TensorFile:
             raise BundleError(f"The values cannot be read: {error.strerror}.", where=str(self._path)) from error
         if len(data) != end - begin:
             raise BundleError("The file ends before its last tensor.", where=str(self._path))
-        return TensorValue(dtype=_DTYPES[entry.dtype][0], shape=entry.shape, data=data)
+        return TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=data)
 
 
 def encode_tensors(tensors: Mapping[str, TensorValue]) -> bytes:
@@ -123,7 +123,7 @@ def encode_tensors(tensors: Mapping[str, TensorValue]) -> bytes:
     for key in sorted(tensors):
         tensor = tensors[key]
         code = _code_of(tensor.dtype)
-        if len(tensor.data) != _product(tensor.shape) * _DTYPES[code][1]:
+        if len(tensor.data) != _product(tensor.shape) * DTYPES[code][1]:
             raise BundleError(f"The data of tensor {key} does not fit its shape {list(tensor.shape)}.")
         header[key] = {"dtype": code, "shape": tensor.shape, "data_offsets": (offset, offset + len(tensor.data))}
         chunks.append(tensor.data)
@@ -168,8 +168,8 @@ def _read_header(path: Path) -> tuple[dict[str, _Entry], int]:
         raise BundleError(f"The header of the values is corrupt: {error}.", where=str(path)) from error
     for key, entry in entries.items():
         begin, end = entry.data_offsets
-        if entry.dtype not in _DTYPES or any(size < 0 for size in entry.shape):
+        if entry.dtype not in DTYPES or any(size < 0 for size in entry.shape):
             raise BundleError(f"Tensor {key} has dtype {entry.dtype} and shape {list(entry.shape)}.", where=str(path))
-        if not 0 <= begin <= end <= available or end - begin != _product(entry.shape) * _DTYPES[entry.dtype][1]:
+        if not 0 <= begin <= end <= available or end - begin != _product(entry.shape) * DTYPES[entry.dtype][1]:
             raise BundleError(f"Tensor {key} does not lie within the file.", where=str(path))
     return entries, 8 + length

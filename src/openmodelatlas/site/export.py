@@ -1,0 +1,109 @@
+"""The static site: every page of some atlases as files that any web host, or none, can serve."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.errors import BundleError, UsageError
+from openmodelatlas.site.html import HtmlRenderer, stylesheet
+from openmodelatlas.site.listing import list_atlas
+from openmodelatlas.site.markdown import render_markdown
+from openmodelatlas.site.page import PageBuilder
+from openmodelatlas.site.paths import ASSETS, page_folder
+
+MARKER = ".openmodelatlas-export"
+
+Progress = Callable[[int, int], None]
+"""Called with the number of finished pages and of all pages."""
+
+
+def export(atlases: Sequence[Atlas], folder: Path, *, progress: Progress | None = None) -> int:
+    """Writes the site into ``folder``, which is replaced as a whole when everything is written.
+
+    Args:
+        atlases: what to publish; their order is that of the list of models.
+        folder: new, empty, or an earlier export.
+        progress: told after every page.
+
+    Returns:
+        The number of pages.
+
+    Raises:
+        UsageError: ``folder`` holds something that is not an export, or a model is given twice.
+        BundleError: the disk is full, or a bundle is damaged. An earlier export is untouched.
+    """
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100  (a symbolic link given by the user is replaced, not followed)
+    _check(folder, atlases)
+    building = folder.with_name(f".{folder.name}-building-{secrets.token_hex(4)}")
+    try:
+        building.mkdir(parents=True)
+        pages = _write_site(atlases, building, progress)
+        _swap(building, folder)
+    except OSError as error:
+        raise BundleError(
+            f"The site could not be written: {error.strerror or error}.",
+            where=str(folder),
+            advice="An earlier export, if any, is still whole.",
+        ) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return pages
+
+
+def _check(folder: Path, atlases: Sequence[Atlas]) -> None:
+    models = [atlas.document.model for atlas in atlases]
+    if len(set(models)) != len(models):
+        raise UsageError("A model is given twice.", where=", ".join(models))
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError("This is not a folder.", where=str(folder), advice="Choose another.")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
+        raise UsageError(
+            "The folder is not empty and no earlier export.", where=str(folder), advice="Choose a new or empty folder."
+        )
+
+
+def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | None) -> int:
+    renderer = HtmlRenderer()
+    total = sum(len(atlas) for atlas in atlases)
+    done = 0
+    (folder / ASSETS).mkdir()
+    (folder / ASSETS / "atlas.css").write_bytes(stylesheet())
+    (folder / MARKER).write_text("Made by `oma export`; replaced as a whole by the next one.\n", encoding="utf-8")
+    listing = renderer.index([list_atlas(atlas) for atlas in atlases])
+    (folder / "index.html").write_bytes(listing.encode("utf-8", errors="replace"))
+    for atlas in atlases:
+        builder = PageBuilder(atlas)
+        for node in atlas:
+            page = builder.page(node)
+            place = folder / page_folder(page.model, page.address)
+            place.mkdir(parents=True, exist_ok=True)
+            html = renderer.page(page, atlas.lines_of)
+            (place / "index.html").write_bytes(html.encode("utf-8", errors="replace"))
+            (place / "index.md").write_bytes(render_markdown(page).encode("utf-8", errors="replace"))
+            (place / "index.json").write_bytes(msgspec.json.encode(page))
+            done += 1
+            if progress is not None:
+                progress(done, total)
+    return done
+
+
+def _swap(building: Path, folder: Path) -> None:
+    """Puts the finished site in place; an earlier one is moved aside first and put back if that fails."""
+    if not folder.exists():
+        building.rename(folder)
+        return
+    aside = folder.with_name(f".{folder.name}-old-{secrets.token_hex(4)}")
+    folder.rename(aside)
+    try:
+        building.rename(folder)
+    except OSError:
+        aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,210 @@
+"""Pages as Markdown, for reading in a terminal or by a program that reads prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from openmodelatlas.evidence.claims import layers_text
+from openmodelatlas.site.dimensions import shape_text
+from openmodelatlas.site.fields import Page, PageChild, PageDimension
+from openmodelatlas.site.paths import page_folder, to_root
+from openmodelatlas.site.words import lines_text, safe_url, short_revision
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+
+
+def render_markdown(page: Page) -> str:
+    """The page as Markdown; links lead to the Markdown twins of other pages."""
+    parts = [*_head(page), *_ports(page), *_facts(page), *_inside(page), *_code(page), *_sources(page)]
+    if page.atlas is not None:
+        parts += _about(page)
+    parts += _foot(page)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text with everything that Markdown would read as mark-up escaped; code between backticks stays code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _SPECIAL.sub(r"\\\1", text)
+    return "".join(code(part) if index % 2 else _SPECIAL.sub(r"\\\1", part) for index, part in enumerate(parts))
+
+
+def code(text: str) -> str:
+    """Text as inline code, whatever ticks are in it, on one line."""
+    joined = " ".join(text.split())
+    fence = "`" * (max((len(run) for run in re.findall("`+", joined)), default=0) + 1)
+    pad = " " if joined.startswith("`") or joined.endswith("`") else ""
+    return f"{fence}{pad}{joined}{pad}{fence}"
+
+
+def block(text: str, language: str = "") -> str:
+    """Text as a fenced block that nothing in it can close."""
+    fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _link(page: Page, address: str, label: str) -> str:
+    return f"[{plain(label)}]({to_root(page.model, page.address)}{page_folder(page.model, address)}/index.md)"
+
+
+def _head(page: Page) -> Iterator[str]:
+    trail = [_link(page, "", page.model_title)] if page.address else []
+    trail += [_link(page, crumb.address, crumb.label) for crumb in page.breadcrumb]
+    yield " › ".join(trail)
+    yield f"# {plain(page.title)}"
+    facts = [page.kind]
+    if page.parameters.count:
+        facts.append(f"{page.parameters.count:,} parameters")
+    elif page.kind != "tensor":
+        facts.append("no parameters")
+    if page.symbol is not None:
+        facts.append(f"{code(page.symbol.text)} · {lines_text(page.symbol.lines)}")
+    if page.layers.members:
+        facts.append(layers_text(page.layers.members))
+    yield " — ".join(facts)
+    yield plain(page.description)
+
+
+def _ports(page: Page) -> Iterator[str]:
+    lines = []
+    for port in page.inputs:
+        if port.producer is not None:
+            origin = f" from {_link(page, port.producer, port.producer or page.model_title)}"
+        elif port.parameter is not None:
+            origin = f" {port.source} {code(port.parameter)}"
+        else:
+            origin = ""
+        via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
+        lines.append(f"- in: {code(port.name)} {_shape(port.shape)}, {port.dtype or 'dtype not recorded'}{origin}{via}")
+        lines += _notes(port.shape, port.note)
+    for output in page.outputs:
+        word = "shape" if page.tensor is not None else "out"
+        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {output.dtype or 'dtype not recorded'}")
+        lines += _notes(output.shape, output.note)
+    yield "\n".join(lines)
+    if page.tensor is not None:
+        made = page.tensor.producer
+        yield f"Produced by {_link(page, made, made or page.model_title)}." if made is not None else ""
+        readers = ", ".join(_link(page, address, address) for address in page.tensor.consumers)
+        yield f"Read by {readers}." if readers else ""
+
+
+def _notes(shape: tuple[PageDimension, ...] | None, note: str | None) -> Iterator[str]:
+    for dimension in shape or ():
+        if dimension.note:
+            yield f"  - {plain(dimension.text)}: {plain(dimension.note)}"
+    if note:
+        yield f"  - {plain(note)}"
+
+
+def _shape(shape: tuple[PageDimension, ...] | None) -> str:
+    return code(shape_text(shape)) if shape is not None else shape_text(shape)
+
+
+def _facts(page: Page) -> Iterator[str]:
+    if page.arguments:
+        yield "## Arguments"
+        yield "\n".join(f"- {code(name)}: {code(value)}" for name, value in page.arguments.items())
+        yield "Sizes among the arguments are those of the probe."
+    if page.repeat is not None:
+        yield f"## How often\n\n{plain(page.repeat.note)}"
+    if page.layers.branches:
+        yield "## Branches"
+        for branch in page.layers.branches:
+            taken = "; ".join(f"{outcome}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+            yield f"- {code(branch.test)} ({code(branch.file)}, {lines_text(branch.lines)}): {taken}"
+    if page.variations:
+        yield "## What varies"
+        yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
+    if page.parameters.tensors:
+        yield f"## Parameters ({page.parameters.count:,})"
+        rows = [
+            (code(item.name), _shape(item.shape), item.dtype, f"{item.count:,} × {item.each:,}")
+            for item in page.parameters.tensors
+        ]
+        yield _table(("name", "shape", "dtype", "elements"), rows)
+
+
+def _inside(page: Page) -> Iterator[str]:
+    if not page.children:
+        return
+    yield "## Inside"
+    yield _table(("name", "kind", "in the code", "gives"), (_child_row(page, child) for child in page.children))
+
+
+def _child_row(page: Page, child: PageChild) -> tuple[str, ...]:
+    note = f" ({plain(child.note)})" if child.note else ""
+    symbol = code(child.symbol[:100]) if child.symbol else ""
+    return (
+        _link(page, child.address, child.label) + note,
+        child.kind,
+        symbol,
+        "; ".join(code(output) for output in child.outputs),
+    )
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        # A bar inside code would still end the cell.
+        cells = [cell.replace("\\|", "|").replace("|", "\\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _code(page: Page) -> Iterator[str]:
+    if page.code is None:
+        return
+    yield "## Code"
+    name = f"{code(page.code.name)} · " if page.code.name else ""
+    own = f", this node: {lines_text(page.code.own_lines)}" if page.code.own_lines else ""
+    yield f"{name}{code(page.code.file)} {page.code.lines[0]}–{page.code.lines[1]}{own}"
+    yield block(page.code.text, "python")
+    for item in page.code.unreached:
+        reason = f": kept out by {code(item.condition)} (line {item.condition_line})" if item.condition else ""
+        yield f"- No layer reached {lines_text(item.lines)}{reason}."
+
+
+def _sources(page: Page) -> Iterator[str]:
+    yield "## Sources"
+    if not page.sources:
+        yield "No source lines are cited."
+    for source in page.sources:
+        title = "Direct evidence" if source.kind == "direct" else f"Contextual evidence from {source.origin}"
+        yield f"### {plain(title)}"
+        yield plain(source.claim)
+        revision = short_revision(source.revision)
+        url = safe_url(source.url)
+        if url is not None:
+            revision = f"[{revision}](<{url.replace('>', '%3E').replace('<', '%3C')}>)"
+        where = f"{source.id} · {plain(source.repository)} / {code(source.file)}"
+        yield f"{where}\\\nPinned revision {revision} · {lines_text(source.lines)} · sha256 {source.sha256[:16]}"
+        # The direct evidence is the code above; repeating it here would only double the page.
+        if page.code is None or (source.file, source.lines) != (page.code.file, page.code.lines):
+            yield block(source.excerpt, "python")
+
+
+def _about(page: Page) -> Iterator[str]:
+    about = page.atlas
+    if about is None:
+        return
+    if about.notes:
+        yield "## Notes"
+        yield "\n".join(f"- {plain(note)}" for note in about.notes)
+    yield "## Checks"
+    words = {True: "holds", False: "fails", None: "not made"}
+    yield "\n".join(f"- {words[check.passed]}: {plain(check.name)} — {plain(check.detail)}" for check in about.checks)
+
+
+def _foot(page: Page) -> Iterator[str]:
+    origin = page.provenance
+    yield "---"
+    yield (
+        f"This atlas shows {plain(origin.repository)} at {short_revision(origin.revision)} ({origin.kind}), "
+        f"configuration from {plain(origin.configuration)}. Address: "
+        f"{code(f'{page.model}/{page.address}'.rstrip('/'))}."
+    )
+    for item in origin.passed_over:
+        yield f"Passed over: {plain(item)}"

@@ -1,0 +1,221 @@
+"""Pages in the terminal. rich is imported when a page is shown, not before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openmodelatlas.evidence.claims import layers_text
+from openmodelatlas.site.dimensions import shape_text
+from openmodelatlas.site.fields import Page, PageChild
+from openmodelatlas.site.words import lines_text, short_revision
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_CODE_LINES = 80
+
+
+def render(page: Page) -> RenderableType:
+    """The page for a terminal: facts, inputs and outputs, what is inside, highlighted code, sources."""
+    from rich.console import Group
+    from rich.padding import Padding
+
+    parts: list[RenderableType] = [*_head(page)]
+    if page.inputs or page.outputs:
+        parts.append(Padding(_ports(page), (1, 0, 0, 0)))
+    for title, lines in (
+        ("Tensor", _tensor(page)),
+        ("Arguments", [f"{name} = {value}" for name, value in page.arguments.items()]),
+        ("How often", [page.repeat.note] if page.repeat else []),
+        ("Branches", _branches(page)),
+        ("What varies", [f"{item.what}: {', '.join(item.values)}" for item in page.variations]),
+    ):
+        if lines:
+            parts += _section(title, lines)
+    if page.children:
+        parts += _section("Inside", [])
+        parts.append(_children(page))
+    if page.parameters.tensors:
+        parts += _section(f"Parameters ({page.parameters.count:,})", [])
+        parts.append(_parameters(page))
+    parts += _code(page)
+    parts += _sources(page)
+    parts += _checks(page)
+    parts += _foot(page)
+    return Group(*parts)
+
+
+def _text(content: str, style: str = "") -> RenderableType:
+    """Text that is never read as mark-up."""
+    from rich.text import Text
+
+    return Text(content, style=style)
+
+
+def _section(title: str, lines: list[str]) -> list[RenderableType]:
+    return [_text(f"\n{title}", "bold"), *(_text(f"  {line}") for line in lines)]
+
+
+def _head(page: Page) -> list[RenderableType]:
+    trail = [page.model_title, *(crumb.label for crumb in page.breadcrumb)]
+    facts = [page.kind]
+    if page.parameters.count:
+        facts.append(f"{page.parameters.count:,} parameters")
+    elif page.kind != "tensor":
+        facts.append("no parameters")
+    if page.symbol is not None:
+        facts.append(f"{' '.join(page.symbol.text.split())} · {lines_text(page.symbol.lines)}")
+    if page.layers.members:
+        facts.append(layers_text(page.layers.members))
+    return [
+        _text(" › ".join(trail), "dim"),
+        _text(page.title, "bold cyan"),
+        _text("  ".join(facts), "dim"),
+        _text(page.description.replace("`", "")),
+    ]
+
+
+def _plain_table(*columns: str, head: bool = False) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, show_header=head, pad_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _ports(page: Page) -> RenderableType:
+    table = _plain_table("", "name", "shape", "dtype", "from")
+    for port in page.inputs:
+        origin = f"from {port.producer}" if port.producer else port.parameter or ""
+        if port.via:
+            origin += f" via {', '.join(item.label.lower() for item in port.via)}"
+        row = (port.name, shape_text(port.shape), port.dtype or "dtype not recorded", origin)
+        table.add_row(_text("in", "dim"), *(_text(cell) for cell in row))
+    for output in page.outputs:
+        word = "shape" if page.tensor is not None else "out"
+        row = (output.name, shape_text(output.shape), output.dtype or "dtype not recorded", "")
+        table.add_row(_text(word, "dim"), *(_text(cell) for cell in row))
+    for shape, note in [(item.shape, item.note) for item in page.inputs] + [
+        (item.shape, item.note) for item in page.outputs
+    ]:
+        for text in (*(f"{axis.text}: {axis.note}" for axis in shape or () if axis.note), note):
+            if text:
+                table.add_row("", "", _text(text, "dim italic"), "", "")
+    return table
+
+
+def _tensor(page: Page) -> list[str]:
+    fact = page.tensor
+    if fact is None:
+        return []
+    lines = [f"produced by {fact.producer}" if fact.producer is not None else "comes from outside"]
+    if fact.consumers:
+        lines.append(f"read by {', '.join(fact.consumers)}")
+    if fact.value is not None:
+        start = ", ".join(str(item) for item in fact.value_start or ())
+        lines.append(f"probe value {fact.value_dtype} {list(fact.value_shape or ())}: {start}, …")
+    else:
+        lines.append(f"probe value not recorded: {fact.note or 'no reason given'}")
+    return lines
+
+
+def _branches(page: Page) -> list[str]:
+    return [
+        f"{' '.join(branch.test.split())} ({lines_text(branch.lines)}): "
+        + "; ".join(f"{outcome}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+        for branch in page.layers.branches
+    ]
+
+
+def _children(page: Page) -> RenderableType:
+    table = _plain_table("name", "kind", "gives", "parameters", "address", head=True)
+
+    def row(child: PageChild) -> None:
+        label = f"{child.label} ({child.note})" if child.note else child.label
+        parameters = f"{child.parameter_count:,}" if child.parameter_count else ""
+        style = "dim" if child.plumbing or child.kind == "tensor" else ""
+        cells = (label, child.kind, "; ".join(child.outputs), parameters, child.address)
+        table.add_row(*(_text(cell) for cell in cells), style=style)
+
+    for child in page.children:
+        row(child)
+    return table
+
+
+def _parameters(page: Page) -> RenderableType:
+    table = _plain_table("name", "shape", "dtype", "elements")
+    for item in page.parameters.tensors:
+        count = f"{item.count:,} × {item.each:,}" if item.count > 1 else f"{item.each:,}"
+        table.add_row(*(_text(cell) for cell in (item.name, shape_text(item.shape), item.dtype, count)))
+    return table
+
+
+def _code(page: Page) -> list[RenderableType]:
+    if page.code is None:
+        return []
+    from rich.syntax import Syntax
+
+    code = page.code
+    own = set(range(code.own_lines[0], code.own_lines[1] + 1)) if code.own_lines else set()
+    first, last = _window(code.lines, code.own_lines)
+    title = f"{code.file} {code.lines[0]}–{code.lines[1]}"
+    if (first, last) != code.lines:
+        title += f", here {first}–{last}"
+    shown = "\n".join(code.text.split("\n")[first - code.lines[0] : last - code.lines[0] + 1])
+    syntax = Syntax(
+        shown,
+        "python",
+        line_numbers=True,
+        start_line=first,
+        highlight_lines=own,
+        theme="ansi_dark",
+        background_color="default",
+        word_wrap=True,
+    )
+    parts: list[RenderableType] = [*_section(f"Code  {title}", []), syntax]
+    for item in code.unreached:
+        reason = f": kept out by {item.condition} (line {item.condition_line})" if item.condition else ""
+        parts.append(_text(f"  no layer reached {lines_text(item.lines)}{reason}", "dim"))
+    return parts
+
+
+def _window(lines: tuple[int, int], own: tuple[int, int] | None) -> tuple[int, int]:
+    """The lines to show: all of them, or as many as fit around the node's own."""
+    first, last = lines
+    if last - first + 1 <= _CODE_LINES:
+        return lines
+    middle = own[0] if own is not None else first
+    begin = max(first, min(middle - _CODE_LINES // 2, last - _CODE_LINES + 1))
+    return begin, begin + _CODE_LINES - 1
+
+
+def _sources(page: Page) -> list[RenderableType]:
+    parts = _section(f"Sources ({len(page.sources)})", [])
+    for source in page.sources:
+        title = "Direct evidence" if source.kind == "direct" else f"Contextual evidence from {source.origin}"
+        where = f"{source.id} · {source.repository} / {source.file} @ {short_revision(source.revision)}"
+        parts += [
+            _text(f"  {title}", "italic"),
+            _text(f"  {source.claim.replace('`', '')}"),
+            _text(f"  {where} · {lines_text(source.lines)}", "dim"),
+        ]
+        if source.url is not None:
+            parts.append(_text(f"  {source.url}", "dim"))
+    return parts
+
+
+def _checks(page: Page) -> list[RenderableType]:
+    if page.atlas is None:
+        return []
+    words = {True: "holds", False: "fails", None: "not made"}
+    lines = [f"{words[check.passed]:8} {check.name}: {check.detail}" for check in page.atlas.checks]
+    return [*_section("Checks", lines), *(_section("Notes", list(page.atlas.notes)) if page.atlas.notes else [])]
+
+
+def _foot(page: Page) -> list[RenderableType]:
+    origin = page.provenance
+    text = f"\nShows {origin.repository} at {short_revision(origin.revision)} ({origin.kind}); "
+    parts = [_text(f"{text}address {page.model}/{page.address}".rstrip("/"), "dim")]
+    return parts + [_text(f"Passed over: {item}", "yellow") for item in origin.passed_over]
