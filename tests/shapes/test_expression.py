@@ -10,7 +10,7 @@ from openmodelatlas.errors import ShapeError
 from openmodelatlas.shapes import expression
 from openmodelatlas.shapes.expression import evaluate, name, names
 from openmodelatlas.shapes.parsing import parse
-from openmodelatlas.shapes.transform import substitute
+from openmodelatlas.shapes.transform import description_bits, evidence_bits, substitute
 from tests.shapes.expressions import Tree, trees, values
 
 
@@ -122,3 +122,14 @@ def test_any_text_parses_or_raises_a_shape_error(text: str) -> None:
     except ShapeError:
         return
     assert parse(str(node)) is node
+
+
+def test_a_simpler_expression_takes_fewer_bits() -> None:
+    probes = [{"T": 20, "heads": 6, "groups": 3, "width": 35, "chunk_size": 8}]
+    ordered = ["T", "T + 1", "2*width", "width + groups", "heads*(width + groups)", "width//groups + 2*heads"]
+    bits = [description_bits(parse(text), 25, probes) for text in ordered]
+    assert bits == sorted(bits)
+    exact, rounded = (description_bits(parse(text), 25, probes) for text in ("heads//groups", "width//groups"))
+    assert exact < rounded
+    assert description_bits(parse("ceil(T, chunk_size)"), 25, probes) < rounded
+    assert evidence_bits([1, 1, 1]) == 3 < evidence_bits([7168])

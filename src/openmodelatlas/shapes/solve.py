@@ -28,6 +28,9 @@ from openmodelatlas.shapes.names import KEY_PATTERN, RUN_NAMES, is_seam, prefere
 from openmodelatlas.shapes.search import Search, Vector
 from openmodelatlas.shapes.transform import (
     complexity,
+    description_bits,
+    evidence_bits,
+    is_plain,
     substitute,
     tells_less_than_its_operands,
     with_literal_as,
@@ -44,6 +47,10 @@ _MOST_NAMED = 5
 _LOSSY_MARGIN = 14
 _ANY_MARGIN = 1_000
 _SMALL_SIZE = 32
+# How much more the sizes must say than it takes to write the expression down, in bits. The run at full size differs
+# from the probes by more than chance, so that it may fall short a little.
+_SPARE_BITS = 2.0
+_SPARE_BITS_AT_FULL_SIZE = -4.0
 # Runs at which two expressions in B, T, P are compared: positions below and above any window of the configuration,
 # and multiples of the configuration's own sizes.
 _TRIAL_BATCH = 3
@@ -161,8 +168,8 @@ class Solver:
             if not fitting:
                 continue
             best = fitting[0]
-            if any(tells_less_than_its_operands(best, sizes) for sizes in self._solving) and stage == 0:
-                # Rounded sizes are small and say little: what else fits must be known before one is believed.
+            if stage < 2 and any(tells_less_than_its_operands(best, sizes) for sizes in self._solving):
+                # Rounded sizes say little: what else fits must be known before one is believed.
                 fitting += self._fitting(next(stages), held_out, true_size, {})
             return self._choose(fitting, stage, true_size, seen, tuple(discarded))
         return _unresolved(_why(tuple(discarded), true_size), seen, tuple(discarded))
@@ -201,6 +208,10 @@ class Solver:
         for rival in [*forms, *ties]:
             if self._differ(best, rival):
                 return _unresolved(f"Ambiguous: {best} or {rival}, which no probe tells apart.", seen, discarded)
+        probes = (*self._solving, self._held_out)
+        spare = evidence_bits(seen) - description_bits(best, len(self._search.sizes), probes)
+        if spare < (_SPARE_BITS if true_size is None else _SPARE_BITS_AT_FULL_SIZE) and not is_plain(best):
+            return _unresolved(f"{best} fits, but sizes this small fit some expression by chance.", seen, discarded)
         found = names(best)
         value = None
         if self._true is not None and not set(found) & set(RUN_NAMES):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import log2
 
 from openmodelatlas.shapes.expression import (
     Expression,
@@ -22,7 +23,15 @@ from openmodelatlas.shapes.expression import (
     minimum,
     multiply,
     name,
+    name_count,
+    names,
 )
+from openmodelatlas.shapes.names import RUN_NAMES, is_seam
+
+_RUN_BITS = 2.0
+_OPERATION_BITS = 1.5
+_ROUNDING_BITS = 3.0
+_REPEATED_BITS = 1.0
 
 
 def complexity(node: Expression) -> int:
@@ -38,6 +47,53 @@ def complexity(node: Expression) -> int:
     if isinstance(node, Quotient):
         return cost + (4 if node.rounding == "down" else 5)
     return cost + 4 if isinstance(node, Extreme) else 10
+
+
+def description_bits(node: Expression, vocabulary: int, probes: Sequence[Mapping[str, int]]) -> float:
+    """About how many bits it takes to single out an expression among all that could be written for these probes.
+
+    By the reasoning of minimum description length (Rissanen 1978): there are some ``2**bits`` expressions that are as
+    simple, and so many chances that one of them fits by accident. Sizes of a run, and windows and chunks beside them,
+    are likelier than the ``vocabulary`` of all names; quotients that leave no remainder in any probe are few.
+    """
+    written = names(node)
+    in_run = any(key in RUN_NAMES for key in written)
+    bits = 0.0
+    for key in written:
+        likely = key in RUN_NAMES or (in_run and is_seam(key))
+        bits += _RUN_BITS if likely else max(log2(max(vocabulary, 1)), _RUN_BITS)
+    return bits + _REPEATED_BITS * (name_count(node) - len(written)) + _form_bits(node, probes)
+
+
+def _form_bits(node: Expression, probes: Sequence[Mapping[str, int]]) -> float:
+    """Bits for the operations and numbers of an expression."""
+    if isinstance(node, Integer):
+        return _number_bits(node.value)
+    parts = children(node)
+    if isinstance(node, Quotient) and not any(tells_less_than_its_operands(node, sizes) for sizes in probes):
+        return _ROUNDING_BITS - name_count(node)
+    bits = sum(_form_bits(child, probes) for child in parts)
+    if isinstance(node, Quotient | Extreme):
+        return bits + _ROUNDING_BITS
+    if isinstance(node, Product) and node.coefficient not in (1, -1):
+        bits += _number_bits(node.coefficient) + _OPERATION_BITS
+    return bits + _OPERATION_BITS * max(len(parts) - 1, 0)
+
+
+def _number_bits(value: int) -> float:
+    return 1 + 2 * log2(max(abs(value), 1))
+
+
+def evidence_bits(sizes: Sequence[int]) -> float:
+    """About how many bits of observation there are in the sizes of one axis: a size of 1 says little, 7168 much."""
+    return sum(log2(1 + max(size, 0)) for size in sizes)
+
+
+def is_plain(node: Expression) -> bool:
+    """Whether the expression is a name or a product of names and no more."""
+    if isinstance(node, Product):
+        return node.coefficient == 1 and all(isinstance(factor, Name) for factor in node.factors)
+    return isinstance(node, Name)
 
 
 def substitute(node: Expression, key: str, replacement: Expression) -> Expression:
