@@ -8,7 +8,7 @@ experts that were hit, the steps of a recurrence) is *merged*: its rounds become
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from openmodelatlas.graph.syntax import Loop
 from openmodelatlas.graph.tree import Item, Key, LoopRun, Tree
@@ -17,7 +17,6 @@ Instances = tuple[tuple[int, ...], ...]
 """For each probe, the events that are this site (one, unless it lies in a merged loop; none if it did not run)."""
 
 
-@dataclass(slots=True, eq=False)
 class Site:
     """One event of the model, aligned over the probes.
 
@@ -25,26 +24,20 @@ class Site:
         key: its place.
         instances: its events.
         children: what ran inside, for calls.
+        probe: index of the first probe that ran it.
+        event: the event in that probe.
+        is_call: whether it is a call rather than an operation.
     """
 
-    key: Key
-    instances: Instances
-    children: list[Site | LoopSite] = field(default_factory=list)
+    __slots__ = ("children", "event", "instances", "is_call", "key", "probe")
 
-    @property
-    def event(self) -> int:
-        """The event in the first probe that ran it."""
-        return next(events[0] for events in self.instances if events)
-
-    @property
-    def probe(self) -> int:
-        """Index of the first probe that ran it."""
-        return next(index for index, events in enumerate(self.instances) if events)
-
-    @property
-    def is_call(self) -> bool:
-        """Whether it is a call rather than an operation."""
-        return self.event < 0
+    def __init__(self, key: Key, instances: Instances) -> None:
+        self.key = key
+        self.instances = instances
+        self.children: list[Site | LoopSite] = []
+        self.probe = next(index for index, events in enumerate(instances) if events)
+        self.event = instances[self.probe][0]
+        self.is_call = self.event < 0
 
 
 @dataclass(slots=True, eq=False)
@@ -125,7 +118,8 @@ class Aligner:
                 return None
             rows.append(children)
         columns = zip(*rows, strict=True)
-        return [self._site(key, tuple((event,) for event in column)) for key, column in zip(first or [], columns)]
+        pairs = zip(first or [], columns, strict=True) if rows and rows[0] else ()
+        return [self._site(key, tuple((event,) for event in column)) for key, column in pairs]
 
     def _merge(self, bodies: Sequence[tuple[int, list[Item]]]) -> list[Element]:
         """Aligns several runs of one body. A key that recurs within a run is told apart by its occurrence."""
@@ -173,6 +167,12 @@ class Aligner:
             for index in range(longest)
         ]
         return LoopSite(key, loop, rounds, False, counts)
+
+
+def _round_keys(tree: Tree, run: LoopRun) -> tuple[tuple[Key, ...], ...]:
+    return tuple(
+        tuple(tree.key(item) if isinstance(item, int) else item.key for item in part) for part in run.iterations
+    )
 
 
 def _loop_signatures(tree: Tree) -> dict[Key, tuple[object, ...]]:

@@ -108,7 +108,7 @@ class _Build:
         wiring = Wiring(self._trees, roots)
         sizes = Sizes(self._trees, self._roles, self._solvers(), wiring, self._sizes_published)
         for root in roots:
-            sizes.note_loops(root.children)
+            sizes.prepare(root)
         drafts, labels = self._named(roots, wiring, sizes)
         layer_list, groups = main_layers(drafts[0], labels)
         table = self._parameters(layer_list)

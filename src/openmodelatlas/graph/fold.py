@@ -13,7 +13,7 @@ from typing import Any
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors, starred
+from openmodelatlas.graph.wiring import Wiring, argument_tensors, relative_key
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 
 
@@ -166,7 +166,7 @@ class Folder:
             return self._number("loop", element.key, bodies)
         tree = self._trees[element.probe]
         children = tuple(self.structure(child) for child in element.children)
-        return self._number(self._relative_key(element, tree), self._references(element, tree), children)
+        return self._number(relative_key(tree, element.key), self._references(element, tree), children)
 
     def _round_structure(self, part: list[Element]) -> int:
         """Like the structure of its elements, with the tensors from outside numbered by their first use."""
@@ -192,10 +192,6 @@ class Folder:
                     if tensor not in slots and self._wiring.reference(element, tensor)[0] == "slot":
                         slots[tensor] = element
         return [(site, tensor) for tensor, site in slots.items()]
-
-    def _relative_key(self, site: Site, tree: Tree) -> tuple[Any, ...]:
-        key = tree.keys.describe(site.key)
-        return (key[0], key[1], starred(key[2]), *key[3:]) if key[0] == "module" else key
 
     def _references(self, site: Site, tree: Tree) -> tuple[Any, ...]:
         references = (self._wiring.reference(site, tensor) for _, tensor in argument_tensors(site, tree))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
+from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index, relative_key
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
 
@@ -61,17 +61,51 @@ class Sizes:
         self._solved: dict[tuple[Phase, Observed], Dimension] = {}
         self._outputs: dict[tuple[Site, int], Shape] = {}
         self._loops: dict[Site, LoopSite] = {}
+        self._contexts: dict[Site, int] = {}
+        self._context_numbers: dict[tuple[object, ...], int] = {}
+        self._dependent_axes: dict[tuple[int, int], set[int]] = {}
 
-    def note_loops(self, elements: Sequence[Element], loop: LoopSite | None = None) -> None:
-        """Remembers which merged loop each site lies in, to name sizes that depend on its rounds."""
+    def prepare(self, root: Site) -> None:
+        """Looks at every site once, before anything is solved.
+
+        Which merged loop each site lies in, and which axes depend on values: one that other weights and tokens change
+        in any layer depends on them in every layer, even where two runs happen to agree.
+        """
+        self._prepare(root.children, None, self._context(root, -1))
+
+    def _prepare(self, elements: Sequence[Element], loop: LoopSite | None, context: int) -> None:
         for element in elements:
             if isinstance(element, LoopSite):
                 for part in element.rounds:
-                    self.note_loops(part, element if element.merged else loop)
-            else:
-                if loop is not None:
-                    self._loops[element] = loop
-                self.note_loops(element.children, loop)
+                    self._prepare(part, element if element.merged else loop, context)
+                continue
+            if loop is not None:
+                self._loops[element] = loop
+            own = self._contexts[element] = self._context(element, context)
+            if element.is_call:
+                self._prepare(element.children, loop, own)
+            elif self._roles.repeat is not None:
+                self._note_dependence(element, own, self._roles.repeat)
+
+    def _context(self, site: Site, parent: int) -> int:
+        """A number for a place in the model, the same in every layer."""
+        key = relative_key(self._trees[site.probe], site.key)
+        return self._context_numbers.setdefault((parent, *key), len(self._context_numbers))
+
+    def _note_dependence(self, site: Site, context: int, repeat: int) -> None:
+        first = self._roles.solving[0]
+        mine, other = site.instances[first], site.instances[repeat]
+        if len(mine) != len(other):
+            return
+        tensors, others = self._trees[first].recording.tensors, self._trees[repeat].recording.tensors
+        operations, repeated = self._trees[first].recording.operations, self._trees[repeat].recording.operations
+        for event, again in zip(mine, other, strict=True):
+            pairs = zip(operations[event].outputs, repeated[again].outputs, strict=False)
+            for index, (one, two) in enumerate(pairs):
+                shape, changed = tensors[one].shape, others[two].shape
+                if shape != changed and len(shape) == len(changed):
+                    axes = [axis for axis in range(len(shape)) if shape[axis] != changed[axis]]
+                    self._dependent_axes.setdefault((context, index), set()).update(axes)
 
     def signature(self, site: Site) -> tuple[Dimension, ...]:
         """All dimensions of all tensors that an operation returns, in order; empty for calls."""
@@ -170,29 +204,31 @@ class Sizes:
             observed = tuple(sorted(ranks))
             return (Unresolved(reason="the number of axes differs between probes", observed=observed),)
         phase = self._phase(site)
+        dependent = self._dependent_axes.get((self._contexts[site], index), set())
         return tuple(
-            self._axis(site, phase, axis, tuple(tuple(shape[axis] for shape in row) for row in rows))
+            self._axis(site, phase, axis in dependent, tuple(tuple(shape[axis] for shape in row) for row in rows))
             for axis in range(ranks.pop())
         )
 
-    def _axis(self, site: Site, phase: Phase, axis: int, observed: Observed) -> Dimension:
+    def _axis(self, site: Site, phase: Phase, dependent: bool, observed: Observed) -> Dimension:
         roles = self._roles
         first, repeat = roles.solving[0], roles.repeat
         probes = (*roles.solving, roles.held_out)
         if repeat is not None and observed[repeat] != observed[first]:
             uniform = all(len(set(observed[index])) == 1 for index in (*probes, repeat))
-            if not uniform or observed[repeat][0] != observed[first][0]:
-                return self._dependent(site, phase, axis, observed)
+            dependent = dependent or not uniform or observed[repeat][0] != observed[first][0]
+        if dependent:
+            return self._dependent(site, phase, observed)
         if any(len(set(observed[index])) > 1 for index in probes):
-            return self._by_round(site, observed)
+            return self._by_round(site)
         return self.solve(phase, tuple(row[:1] for row in observed))
 
-    def _by_round(self, site: Site, observed: Observed) -> Dimension:
+    def _by_round(self, site: Site) -> Dimension:
         loop = self._loops.get(site)
         header = loop.loop.text if loop is not None and loop.loop is not None else "its loop"
         return DataDependent(name=f"changes from round to round of `{header}`", depends_on=header, bound=None)
 
-    def _dependent(self, site: Site, phase: Phase, axis: int, observed: Observed) -> Dimension:
+    def _dependent(self, site: Site, phase: Phase, observed: Observed) -> Dimension:
         """A size that other weights and tokens changed."""
         inherited = self._inherited(site)
         loop = self._loops.get(site)

@@ -14,7 +14,7 @@ from typing import Any
 
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.align import Element, LoopSite, Site
-from openmodelatlas.graph.tree import Tree
+from openmodelatlas.graph.tree import Key, Tree
 
 Path = tuple[int, ...]
 Reference = tuple[Any, ...]
@@ -25,6 +25,14 @@ _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 def starred(name: str) -> str:
     """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
     return _INDEX.sub("*", name)
+
+
+def relative_key(tree: Tree, key: Key) -> tuple[Any, ...]:
+    """The place that a key stands for, without the indices of the modules it runs."""
+    described = tree.keys.describe(key)
+    if described[0] == "module":
+        return (described[0], described[1], starred(described[2]), *described[3:])
+    return described
 
 
 def tensors_in(value: Any, depth: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
