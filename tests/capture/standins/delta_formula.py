@@ -1,6 +1,5 @@
 """Kimi Delta Attention and its relatives straight from the papers' equations: NumPy, float64, one head at a time."""
 
-# ruff: noqa: PLR0917 - formulas and Hypothesis name their inputs
 from __future__ import annotations
 
 import numpy as np

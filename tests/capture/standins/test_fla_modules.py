@@ -1,4 +1,3 @@
-# ruff: noqa: PLR0917 - formulas and Hypothesis name their inputs
 from __future__ import annotations
 
 import itertools

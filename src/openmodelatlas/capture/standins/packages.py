@@ -28,6 +28,12 @@ PACKAGES: dict[str, Package] = {
     package.name: package
     for package in (
         Package(
+            "causal_conv1d",
+            "causal-conv1d",
+            "1.7.0",
+            (f"{HERE}.causal_conv1d.convolution",),
+        ),
+        Package(
             "fla",
             "flash-linear-attention",
             "0.6.0",
@@ -39,6 +45,26 @@ PACKAGES: dict[str, Package] = {
                 f"{HERE}.fla.index",
                 f"{HERE}.fla.padding",
                 f"{HERE}.fla.utils",
+            ),
+        ),
+        Package(
+            "flash_attn",
+            "flash-attn",
+            "2.8.3.post2",
+            (
+                f"{HERE}.flash_attn.attention",
+                f"{HERE}.flash_attn.padding",
+                f"{HERE}.flash_attn.rotary",
+            ),
+        ),
+        Package(
+            "mamba_ssm",
+            "mamba-ssm",
+            "2.3.2.post1",
+            (
+                f"{HERE}.mamba_ssm.selective_scan",
+                f"{HERE}.mamba_ssm.ssd",
+                f"{HERE}.mamba_ssm.norms",
             ),
         ),
     )

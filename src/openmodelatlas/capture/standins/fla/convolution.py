@@ -1,6 +1,5 @@
 """The short causal convolution of ``fla`` and its module."""
 
-# ruff: noqa: PLR0917 - names and order of the arguments are those of the original
 from __future__ import annotations
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Kimi Delta Attention: ``chunk_kda`` and ``fused_recurrent_kda``."""
 
-# ruff: noqa: N803, PLR0917 - names and order of the arguments are those of the original
+# ruff: noqa: N803 - names and order of the arguments are those of the original
 from __future__ import annotations
 
 from typing import Any

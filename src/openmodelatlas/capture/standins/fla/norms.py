@@ -1,6 +1,5 @@
 """Norms of ``fla``: root-mean-square and layer norm, plain and gated, and the length of a vector."""
 
-# ruff: noqa: PLR0917 - names and order of the arguments are those of the original
 from __future__ import annotations
 
 import torch
