@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:  # everything the model's code can raise becomes failure.json
         from openmodelatlas.capture.child.failures import failure_of
 
-        return _fail(job, failure_of(error, Path(job.root), job.files))
+        return _fail(job, failure_of(error, Path(job.root)))
     except SystemExit as error:
         failure = Failure(
             error="ModelCodeError",
@@ -51,6 +52,7 @@ def _fail(job: Job, failure: Failure) -> int:
 
 def _capture(job: Job, started: float) -> None:
     _set_threads()
+    warnings.simplefilter("ignore")  # what a library is going to rename concerns nobody who reads an atlas
     gc.disable()  # imports make millions of objects that live on: collecting in between costs 0.7 s of 2.6 (measured)
     import torch
 

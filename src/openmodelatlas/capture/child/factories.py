@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 
+from openmodelatlas.capture.child.probes import TOKEN_NAMES
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import read_verified
-from openmodelatlas.capture.child.weights import marked_uninitialised_memory
+from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
 from openmodelatlas.capture.job import Job
 from openmodelatlas.capture.recording import Probe
 from openmodelatlas.errors import ConfigurationError, SourceNotFoundError
@@ -58,8 +59,10 @@ class FactorySubject:
                 for name, value in parameters.items()
                 if isinstance(value.default, (bool, int, float, str)) or name in job.configuration
             }
-        self.file_keys = set(job.configuration)
-        self.configuration = {**self.keywords, **copy.deepcopy(job.configuration)}
+        self.whole = {**self.keywords, **copy.deepcopy(job.configuration)}
+        text = self.whole.get("text_config")
+        self.configuration: dict[str, Any] = text if isinstance(text, dict) else self.whole
+        self.file_keys = set(text if isinstance(text, dict) else job.configuration)
         if not self.configuration:
             self.notes.append(FIXED_SIZES_NOTE)
 
@@ -70,7 +73,13 @@ class FactorySubject:
 
     def configure(self, settings: Mapping[str, int]) -> dict[str, Any]:
         """See :class:`Subject`."""
-        values = copy.deepcopy(self.configuration)
+        whole = self._with(settings)
+        return whole if self.configuration is self.whole else dict(whole["text_config"])
+
+    def _with(self, settings: Mapping[str, int]) -> dict[str, Any]:
+        """The whole configuration at the given sizes; of a model with several parts, those of its text model."""
+        whole = copy.deepcopy(self.whole)
+        values = whole if self.configuration is self.whole else whole["text_config"]
         for path, size in settings.items():
             *branches, last = path.split(".")
             target = values
@@ -82,7 +91,7 @@ class FactorySubject:
             for position, key in enumerate(sorted(values)):
                 if key.endswith("_token_id") and isinstance(values[key], int) and values[key] >= vocabulary:
                     values[key] = vocabulary - 1 - position % vocabulary
-        return values
+        return whole
 
     def instantiate(self, settings: Mapping[str, int], dtype: str, device: str) -> torch.nn.Module:
         """See :class:`Subject`.
@@ -90,11 +99,11 @@ class FactorySubject:
         Raises:
             ConfigurationError: the factory returns something that is no module.
         """
-        values = self.configure(settings)
+        values = self._with(settings)
         before = torch.get_default_dtype()
         torch.set_default_dtype(getattr(torch, dtype))
         try:
-            with torch.device(device), marked_uninitialised_memory():
+            with torch.device(device), no_initialisation() if device == "meta" else marked_uninitialised_memory():
                 made = self.factory(values) if self.takes_dictionary else self.factory(**values)
         finally:
             torch.set_default_dtype(before)
@@ -113,7 +122,7 @@ class FactorySubject:
         if self.example:
             return {name: _resized(value, probe.batch).to(device) for name, value in self.example.items()}
         parameters = list(inspect.signature(model.forward).parameters)
-        if not parameters or (parameters[0] not in {"input_ids", "tokens", "token_ids", "ids"}):
+        if not parameters or parameters[0] not in TOKEN_NAMES:
             raise ConfigurationError(
                 f"{type(model).__name__}.forward takes {', '.join(parameters) or 'nothing'}, and the factory gives no "
                 "example inputs.",

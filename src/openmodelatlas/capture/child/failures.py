@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from openmodelatlas import errors
 from openmodelatlas.capture.job import Failure
+from openmodelatlas.capture.standins import explain_missing
 from openmodelatlas.errors import AtlasError, LimitError, MissingStandInError, ModelCodeError
 
-PACKAGES_WITH_KERNELS = frozenset(
-    {"fla", "flash_attn", "mamba_ssm", "causal_conv1d", "triton", "flash_linear_attention", "xformers", "apex"}
-)
+_OURS = Path(__file__).resolve().parents[1]
+"""The capture package, which lies below the root of a reference model."""
 
 
 def own_frames(trace: TracebackType | None, root: Path) -> list[traceback.FrameSummary]:
     """Frames of the model's own code (files below ``root``), outermost first, with paths relative to it."""
     frames = []
     for frame in traceback.extract_tb(trace):
+        if Path(frame.filename).is_relative_to(_OURS):
+            continue
         try:
             relative = Path(frame.filename).relative_to(root)
         except ValueError:
@@ -33,23 +36,16 @@ def place(error: BaseException, root: Path) -> str | None:
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
 
 
-def failure_of(error: BaseException, root: Path, files: Mapping[str, str]) -> Failure:
+def failure_of(error: BaseException, root: Path) -> Failure:
     """Classify ``error``: our own errors keep their fields, everything else is the model's code failing."""
     text = "".join(traceback.format_list(own_frames(error.__traceback__, root)))
     where = place(error, root)
+    if isinstance(error, ImportError):
+        error = _explained(error)
     if isinstance(error, AtlasError):
+        stated = _relative(error.where, root)
         return Failure(
-            error=type(error).__name__, what=error.what, where=error.where or where, advice=error.advice, traceback=text
-        )
-    missing = missing_import(error)
-    if missing is not None:
-        return Failure(
-            error=MissingStandInError.__name__,
-            what=f"The code imports {missing}, which is not installed and has no stand-in.",
-            where=where,
-            advice=f"Install it with --with {missing.partition('.')[0]}==VERSION, or write a stand-in "
-            "(docs/stand-ins.md).",
-            traceback=text,
+            error=_known_class(error), what=error.what, where=stated or where, advice=error.advice, traceback=text
         )
     if isinstance(error, MemoryError):
         return Failure(
@@ -69,11 +65,21 @@ def failure_of(error: BaseException, root: Path, files: Mapping[str, str]) -> Fa
     )
 
 
-def missing_import(error: BaseException) -> str | None:
-    """Name of the module whose absence caused ``error``, following causes; ``None`` if it is another error."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, ModuleNotFoundError) and seen.name:
-            return seen.name
-        seen = seen.__cause__ or seen.__context__
-    return None
+def _explained(error: ImportError) -> MissingStandInError:
+    explained = explain_missing(error)
+    return explained.with_traceback(error.__traceback__)
+
+
+def _known_class(error: AtlasError) -> str:
+    """Name of the nearest class that the parent knows."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+
+
+def _relative(where: str | None, root: Path) -> str | None:
+    """The place without this machine's folders: the parent's user knows the source's paths only."""
+    if where is None or not where.startswith("/"):
+        return where
+    for folder in (root, root.resolve(), *map(Path, sorted(sys.path, key=len, reverse=True))):
+        if str(folder) not in ("", ".", "/") and where.startswith(f"{folder}/"):
+            return where[len(str(folder)) + 1 :]
+    return where.rpartition("/")[2]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
-from openmodelatlas.capture.child.weights import marked_uninitialised_memory
+from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
 from openmodelatlas.capture.job import Job
 from openmodelatlas.capture.recording import Probe
 from openmodelatlas.errors import AtlasError, ConfigurationError, SourceNotFoundError
@@ -136,7 +135,7 @@ class HuggingFaceSubject:
         torch.set_default_dtype(getattr(torch, dtype))
         try:
             if device == "meta":
-                with torch.device("meta"), _no_initialisation():
+                with torch.device("meta"), no_initialisation():
                     model = self.model_class(config)
             else:
                 with marked_uninitialised_memory():
@@ -168,28 +167,6 @@ class HuggingFaceSubject:
                 elif name == "position_ids":
                     given[name] = torch.arange(probe.tokens, device=device).expand(shape)
         return given
-
-
-@contextlib.contextmanager
-def _no_initialisation() -> Iterator[None]:
-    """Within, nothing of torch's ``nn.init`` runs: on the meta device there is nothing to initialise.
-
-    ``transformers``' own switch is not used, because from 5.0 it leaves out the tying of weights as well
-    (``transformers/initialization.py``, ``no_init_weights``).
-    """
-
-    def untouched(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        return tensor
-
-    names = [name for name in vars(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
-    before = {name: getattr(torch.nn.init, name) for name in names}
-    try:
-        for name in names:
-            setattr(torch.nn.init, name, untouched)
-        yield
-    finally:
-        for name, function in before.items():
-            setattr(torch.nn.init, name, function)
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

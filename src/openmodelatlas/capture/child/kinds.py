@@ -52,9 +52,9 @@ KEPT = Kind(
     high=0,
     names=_names(
         # depth and what schedules it
-        "num_hidden_layers n_layer n_layers num_layers first_k_dense_replace layer_types mlp_layer_types moe_layer_freq "
-        "attn_res_block_size full_attn_layers kda_layers mlp_only_layers decoder_sparse_step max_window_layers "
-        "sliding_window_pattern global_attn_every_n_layers full_attention_interval interleave_moe_layer_step "
+        "num_hidden_layers n_layer n_layers num_layers first_k_dense_replace layer_types mlp_layer_types "
+        "moe_layer_freq attn_res_block_size full_attn_layers kda_layers mlp_only_layers decoder_sparse_step "
+        "max_window_layers sliding_window_pattern global_attn_every_n_layers full_attention_interval interleave_moe_layer_step "
         "no_rope_layers no_rope_layer_interval num_nextn_predict_layers num_mtp_layers n_dense_layers "
         "num_dense_layers first_last_layers attn_layer_period attn_layer_offset expert_layer_period "
         "expert_layer_offset layers_block_type hybrid_layer_ids num_kv_shared_layers "
@@ -79,7 +79,9 @@ KEY_VALUE_HEADS = Kind(
     name="key and value heads",
     low=2,
     high=4,
-    names=_names("num_key_value_heads num_kv_heads n_kv_heads n_head_kv multi_query_group_num num_global_key_value_heads"),
+    names=_names(
+        "num_key_value_heads num_kv_heads n_kv_heads n_head_kv multi_query_group_num num_global_key_value_heads"
+    ),
     patterns=(r".*num_key_value_heads", r".*num_kv_heads", r".*num_key_heads"),
 )
 HEADS = Kind(
@@ -105,13 +107,17 @@ HEAD_DIMENSION = Kind(
 )
 RANK = Kind(name="rank", low=9, high=31, names=_names("dt_rank"), patterns=(r".*_rank", r".*_rank_dim"))
 EXPERT_GROUPS = Kind(name="expert groups", low=2, high=4, names=_names("n_group num_expert_group n_expert_groups"))
-CHOSEN_GROUPS = Kind(name="expert groups chosen", low=2, high=3, names=_names("topk_group topk_groups n_limited_groups"))
+CHOSEN_GROUPS = Kind(
+    name="expert groups chosen", low=2, high=3, names=_names("topk_group topk_groups n_limited_groups")
+)
 CHOSEN_EXPERTS = Kind(
     name="experts per token",
     low=2,
     high=5,
-    names=_names("num_experts_per_tok num_experts_per_token moe_top_k moe_topk num_selected_experts num_experts_per_tok "
-                 "n_activated_experts router_top_k experts_per_token"),
+    names=_names(
+        "num_experts_per_tok num_experts_per_token moe_top_k moe_topk num_selected_experts num_experts_per_tok "
+        "n_activated_experts router_top_k experts_per_token"
+    ),
 )
 SHARED_EXPERTS = Kind(
     name="shared experts",
@@ -139,8 +145,10 @@ POSITIONS = Kind(
     name="positions",
     low=101,
     high=191,
-    names=_names("max_position_embeddings n_positions n_ctx max_seq_len max_sequence_length seq_length "
-                 "model_max_length max_seq_length"),
+    names=_names(
+        "max_position_embeddings n_positions n_ctx max_seq_len max_sequence_length seq_length "
+        "model_max_length max_seq_length"
+    ),
 )
 WINDOW = Kind(
     name="window",
@@ -203,6 +211,17 @@ KINDS: tuple[Kind, ...] = (
     STATE,
     OTHER,
 )
+
+DEPTH = _names("num_hidden_layers n_layer n_layers num_layers")
+"""The count of layers, which no probe changes."""
+
+ZERO_SWITCHES_OFF = frozenset(
+    {SHARED_EXPERTS, EXPERTS, CHOSEN_EXPERTS, EXPERT_GROUPS, RANK, INTERMEDIATE, HEAD_DIMENSION, WINDOW, CHUNK, OTHER}
+)
+"""Kinds for which a published 0 means "not there" rather than an error."""
+
+MINUS_ONE_IS_UNSET = frozenset({WINDOW, CHUNK, OTHER})
+"""Kinds for which a published -1 means "no limit"."""
 
 SKIPPED_BRANCHES = _names(
     "quantization_config vision_config audio_config id2label label2id task_specific_params pruned_heads "

@@ -14,21 +14,8 @@ from openmodelatlas.capture.child.weights import fill
 from openmodelatlas.capture.recording import Probe, Recording
 
 CACHE_NAMES = ("past_key_values", "cache_params", "past_key_value", "cache", "state", "mems")
+TOKEN_NAMES = ("input_ids", "tokens", "token_ids", "ids")
 NO_CACHE = "The model returns no cache: there is no decode step."
-
-
-class Stopped(Exception):
-    """A run that ended early, with what was recorded until then.
-
-    Attributes:
-        recording: the prefix.
-        cause: the exception that ended it.
-    """
-
-    def __init__(self, recording: Recording, cause: Exception) -> None:
-        self.recording = recording
-        self.cause = cause
-        super().__init__(str(cause))
 
 
 def run_probe(
@@ -91,7 +78,9 @@ def _decode_inputs(
     inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, inspect.Parameter], cache: str
 ) -> dict[str, torch.Tensor] | None:
     """One further token per sequence: ``[B, 1]`` int64, masks one longer, positions one further."""
-    tokens = next((value for name, value in inputs.items() if name in ("input_ids", "tokens", "token_ids", "ids")), None)
+    tokens = next(
+        (value for name, value in inputs.items() if name in ("input_ids", "tokens", "token_ids", "ids")), None
+    )
     if tokens is None or tokens.dim() != 2:
         return None
     length = tokens.shape[1]

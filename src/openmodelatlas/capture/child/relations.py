@@ -15,7 +15,6 @@ from typing import Any
 from openmodelatlas.capture.child import kinds
 from openmodelatlas.capture.child.search import Constraint
 
-
 _ROTARY_FRACTIONS = frozenset({"partial_rotary_factor", "rotary_pct", "rotary_percent", "rotary_emb_fraction"})
 
 
@@ -210,7 +209,7 @@ def _hidden_relations(
     dimensions = by_kind.get(kinds.HEAD_DIMENSION, []) + by_kind.get(kinds.ROTARY_DIMENSION, [])
     for hidden in by_kind.get(kinds.HIDDEN, []):
         for heads in by_kind.get(kinds.HEADS, []):
-            if not sizes[hidden] % sizes[heads] == 0:
+            if sizes[hidden] % sizes[heads] != 0:
                 continue
             if not dimensions:
                 constraints.append(
@@ -222,7 +221,9 @@ def _hidden_relations(
                 )
             elif rung.heads_divide_hidden:
                 constraints.append(
-                    Constraint((hidden, heads), lambda d, h: d % h == 0, f"{_last(hidden)} is a multiple of {_last(heads)}")
+                    Constraint(
+                        (hidden, heads), lambda d, h: d % h == 0, f"{_last(hidden)} is a multiple of {_last(heads)}"
+                    )
                 )
             if rung.heads_fill_hidden:
                 for dimension in by_kind.get(kinds.HEAD_DIMENSION, []):
@@ -273,6 +274,4 @@ def _rotary_relations(
                 )
             )
         elif rung.even_heads or (plain and rotated and not has_own_rotary):
-            constraints.append(
-                Constraint((dimension,), lambda each: each % 2 == 0, f"{_last(dimension)} is even")
-            )
+            constraints.append(Constraint((dimension,), lambda each: each % 2 == 0, f"{_last(dimension)} is even"))

@@ -222,4 +222,3 @@ class Capture:
             notes=[*subject.notes, *self.notes],
         )
         (Path(self.job.output) / "summary.json").write_bytes(msgspec.json.encode(summary))
-

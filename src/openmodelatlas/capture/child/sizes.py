@@ -69,36 +69,39 @@ def free_sizes(published: Published) -> dict[str, int]:
         ConfigurationError: a key that is a size holds a negative number, zero, or something that is no integer.
     """
     sizes: dict[str, int] = {}
-    for path, value in flat(published.effective).items():
+    for path, value in kinds.flat(published.effective).items():
         kind = kind_of(path)
-        if kind is None or kind is kinds.KEPT or value is None or isinstance(value, (list, tuple, bool)):
-            if kind not in (None, kinds.KEPT, kinds.OTHER) and isinstance(value, (list, tuple)):
-                continue
+        if path.rpartition(".")[2] in kinds.DEPTH and not kinds.holds_no_size(path):
+            _check_depth(path, value)
+        if kind is None or kind is kinds.KEPT or path in published.computed or not _is_set(path, value, kind):
             continue
-        if isinstance(value, (str, float)):
-            if kind is kinds.OTHER or value == "auto":
-                continue
-            raise ConfigurationError(
-                f"{path} is {value!r}; {kind.name} must be a whole number.",
-                where=path,
-                advice="Correct it in the configuration.",
-            )
-        if not isinstance(value, int) or path in published.computed:
-            continue
-        if value < 1:
-            if kind in (kinds.SHARED_EXPERTS, kinds.OTHER, kinds.WINDOW, kinds.EXPERTS, kinds.CHOSEN_EXPERTS) and not value:
-                continue  # zero switches the mechanism off
-            if kind in (kinds.RANK, kinds.INTERMEDIATE, kinds.WINDOW, kinds.HEAD_DIMENSION, kinds.CHUNK) and value in (0, -1):
-                continue
-            raise ConfigurationError(
-                f"{path} is {value}; {kind.name} must be at least 1.",
-                where=path,
-                advice="Correct it in the configuration.",
-            )
-        if value == 1 and kind.keep_one:
-            continue
-        sizes[path] = value
+        if value > 1 or not kind.keep_one:
+            sizes[path] = value
     return sizes
+
+
+def _is_set(path: str, value: Any, kind: Kind) -> bool:
+    """Whether ``value`` is a size; raises a ConfigurationError if it is absurd."""
+    if value is None or isinstance(value, (bool, list)) or value == "auto":
+        return False
+    if isinstance(value, int):
+        if value > 0:
+            return True
+        if (value == 0 and kind in kinds.ZERO_SWITCHES_OFF) or (value == -1 and kind in kinds.MINUS_ONE_IS_UNSET):
+            return False
+        raise _absurd(path, value, f"{kind.name} must be at least 1")
+    if kind is kinds.OTHER:
+        return False
+    raise _absurd(path, value, f"{kind.name} must be a whole number")
+
+
+def _check_depth(path: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise _absurd(path, value, "the number of layers must be a whole number of at least 1")
+
+
+def _absurd(path: str, value: Any, rule: str) -> ConfigurationError:
+    return ConfigurationError(f"{path} is {value!r}; {rule}.", where=path, advice="Correct it in the configuration.")
 
 
 def choose(

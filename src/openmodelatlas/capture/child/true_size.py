@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from openmodelatlas.capture.child.compact import compact
 from openmodelatlas.capture.child.failures import place
 from openmodelatlas.capture.child.probes import run_phases
 from openmodelatlas.capture.child.recorder import Recorder
@@ -39,4 +40,4 @@ def run_true_size(subject: Subject, model: torch.nn.Module, probe: Probe) -> Rec
         message = " ".join(str(error).split())[:300]
         failure = f"{where or type(error).__module__}: {type(error).__name__}: {message}"
     recording, _ = recorder.finish(probe, failure)
-    return recording
+    return compact(recording)

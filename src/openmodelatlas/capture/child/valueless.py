@@ -20,7 +20,8 @@ class ValueNeededError(CaptureError):
 def valueless_result(short: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a value-dependent function on meta tensors, ``None`` if the function can run as it is.
 
-    Index functions find nothing: zero rows of the right rank, int64. What needs a number raises.
+    Index functions find nothing: zero rows of the right rank, int64; nothing has no different values, and is an empty
+    list. What needs a number raises.
 
     Args:
         short: last part of the function's name, such as ``nonzero``.
@@ -42,6 +43,10 @@ def valueless_result(short: str, name: str, args: tuple[Any, ...], kwargs: dict[
         return first.new_empty((0,))
     if short == "__getitem__":
         return _masked(first, args[1])
+    if short == "unique" and not any(kwargs.get(name) for name in ("return_inverse", "return_counts", "dim")):
+        return first.new_empty((0,))
+    if short == "tolist" and first.shape == (0,):
+        return []
     if short in _READERS or (short in _UNKNOWN_SIZE and not _size_is_known(short, args, kwargs)):
         raise ValueNeededError(
             f"{name} needs values, and the run at the published sizes has none (meta device).",

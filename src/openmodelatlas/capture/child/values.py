@@ -52,5 +52,5 @@ def write_values(path: Path, values: dict[str, torch.Tensor]) -> list[str]:
         file.write(text)
         for tensor in kept:
             if tensor.numel():
-                file.write(tensor.detach().contiguous().flatten().view(torch.uint8).numpy())
+                file.write(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
     return unknown

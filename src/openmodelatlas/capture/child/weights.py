@@ -12,6 +12,7 @@ import contextlib
 import math
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -29,6 +30,28 @@ def marked_uninitialised_memory() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
+@contextlib.contextmanager
+def no_initialisation() -> Iterator[None]:
+    """Within, nothing of torch's ``nn.init`` runs: on the meta device there is nothing to initialise.
+
+    ``transformers``' own switch is not used, because from 5.0 it leaves out the tying of weights as well
+    (``transformers/initialization.py``, ``no_init_weights``).
+    """
+
+    def untouched(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return tensor
+
+    names = [name for name in vars(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
+    before = {name: getattr(torch.nn.init, name) for name in names}
+    try:
+        for name in names:
+            setattr(torch.nn.init, name, untouched)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(torch.nn.init, name, function)
 
 
 def fill(model: torch.nn.Module, seed: int) -> None:
