@@ -127,8 +127,9 @@ def _contents(
         contents[f"sources/{file.sha256}.txt"] = text.encode("utf-8", errors="surrogateescape")
     table = TensorFile(values) if isinstance(values, Path) else values
     tensors = [node.tensor for node in document.nodes.values() if node.tensor is not None]
-    named = [*tensors, *document.inputs.values(), *document.parameters.values()]
-    keys = {fact.value for fact in named if fact.value is not None}
+    named = [fact.value for fact in (*tensors, *document.inputs.values())]
+    named += [fact.value for fact in document.parameters.values()]
+    keys = {key for key in named if key is not None}
     missing = sorted(key for key in keys if key not in table)
     if missing:
         raise BundleError(f"The values of {len(missing)} tensors are missing, the first is {missing[0]}.")
