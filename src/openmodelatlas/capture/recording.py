@@ -10,8 +10,9 @@ Conventions: lines are 1-based, columns 0-based in UTF-8 bytes (as in ``code.co_
 ``order``, increasing in the order in which they *began*.
 
 Values that are not tensors are encoded as JSON by these rules: ``None``, booleans, integers, finite floats and
-strings as they are; a tensor as ``{"tensor": number}``; sequences as ``{"list": […]}``; mappings as
-``{"dict": {name: value}}``; a non-finite float as ``{"float": "inf"}``; a dtype as ``{"dtype": "float32"}``; a slice as
+strings as they are; a tensor as ``{"tensor": number}``; sequences as ``{"list": […]}`` and mappings as
+``{"dict": {name: value}}``, both with their whole ``"length"`` beside it where only the beginning is kept; a
+non-finite float as ``{"float": "inf"}``; a dtype as ``{"dtype": "float32"}``; a slice as
 ``{"slice": [start, stop, step]}``; the ellipsis as ``{"ellipsis": true}``; a module as ``{"module": name}``; anything
 else as ``{"object": "qualified.TypeName"}`` (objects are searched one level deep for tensors only where they are
 caches or ModelOutputs: those become ``{"dict": …}``).
@@ -66,7 +67,7 @@ class RecordedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that ran: ``DeepseekV3Attention.forward`` in its file, from first line to last (decorators included)."""
+    """A function that ran: ``DeepseekV3Attention.forward`` in its file, first to last line (decorators included)."""
 
     file: int
     name: str

@@ -7,6 +7,7 @@ Kimi K2 holds 11,000 operations and six of them are checked per build.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -164,8 +165,8 @@ class _Values:
         for value in values:
             if type(value) in _NUMBERED:
                 continue
-            if type(value) is not dict or len(value) != 1:
-                _fail(f"{where}[{position}]", "A value is not encoded as the format says.")
+            if type(value) is not dict or not (len(value) == 1 or _is_cut_short(value)):
+                _fail(f"{where}[{position}]", f"A value is not encoded as the format says: {reprlib.repr(value)}")
             number = value.get("tensor")
             if type(number) is int:
                 if not 0 <= number < tensors:
@@ -174,7 +175,7 @@ class _Values:
                 self._check_other(value, where, position)
 
     def _check_other(self, value: dict[str, Any], where: str, position: int) -> None:
-        ((kind, content),) = value.items()
+        kind, content = next((kind, content) for kind, content in value.items() if kind != "length" or len(value) == 1)
         if kind == "list" and type(content) is list:
             self.check(content, where, position)
         elif kind == "dict" and type(content) is dict:
@@ -183,6 +184,14 @@ class _Values:
             self.check(content, where, position)
         elif not (kind in _TEXTS and type(content) is str) and not (kind == "ellipsis" and content is True):
             _fail(f"{where}[{position}]", f"A value is encoded as an unknown or malformed {kind!r}.")
+
+
+def _is_cut_short(value: dict[str, Any]) -> bool:
+    if len(value) != 2 or "length" not in value:
+        return False
+    content: object = value.get("list", value.get("dict"))
+    length = value["length"]
+    return isinstance(content, list | dict) and type(length) is int and length > len(content)
 
 
 _TEXTS = frozenset({"float", "dtype", "module", "object"})

@@ -106,6 +106,26 @@ def test_a_good_recording() -> None:
     validate.validate(decoded(small()))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"float": "nan"},
+        {"dtype": "float32"},
+        {"module": "layers.0"},
+        {"object": "builtins.set"},
+        {"ellipsis": True},
+        {"slice": [None, 3, -1]},
+        {"dict": {"a": {"list": []}}},
+        {"list": [1, 2], "length": 90},
+        {"dict": {"a": 1}, "length": 90},
+    ],
+)
+def test_each_encoding_of_a_value(value: Any) -> None:
+    recording = small()
+    recording["operations"][0]["arguments"] = [value]
+    validate.validate(decoded(recording))
+
+
 WRONG = [
     (("format",), 99, "format"),
     (("probe", "name"), "../a", "probe.name"),
@@ -142,6 +162,9 @@ WRONG = [
     (("operations", 1, "arguments"), [{"tensor": True}], r"operations\[1\]"),
     (("operations", 1, "keywords"), {"a": {"path": "/etc"}}, r"operations\[1\]"),
     (("operations", 1, "result"), {"slice": [1, 2]}, r"operations\[1\]"),
+    (("operations", 1, "result"), {"list": [1, 2], "length": 2}, r"operations\[1\]"),
+    (("operations", 1, "result"), {"tensor": 0, "length": 2}, r"operations\[1\]"),
+    (("operations", 1, "result"), {"length": 2}, r"operations\[1\]"),
     (("operations", 1, "step"), -1, r"operations\[1\]"),
 ]
 
