@@ -79,7 +79,7 @@ def random_k2_configuration(seed: int) -> dict[str, Any]:
 
 
 def small_k3_configuration(**changes: Any) -> dict[str, Any]:
-    """Kimi K3's whole published configuration at small sizes, 9 layers in groups of 4; ``changes`` to the text model."""
+    """Kimi K3's whole published configuration at small sizes, 9 layers in groups of 4; ``changes`` are to its text."""
     configuration = published("kimi-k3")
     text = configuration["text_config"]
     text.update(
