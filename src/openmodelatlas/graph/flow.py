@@ -96,7 +96,7 @@ class Flow:
         tensor.variable = self._variable(named, site, index)
         used = taken.setdefault(owner, {self._labels.names[child].segment for child in owner.children})
         several = len(self._results(named)) > 1
-        short = tensor.variable.rpartition(".")[2] if tensor.variable else str(index + 1)
+        short = tensor.variable.rpartition(".")[2] if tensor.variable else str(self._result_index(named, site, index) + 1)
         segment = naming.unique(naming.slug(f"output {short}") if several or "output" in used else "output", used)
         parent = self._labels.addresses[owner]
         tensor.address = f"{parent}/{segment}" if parent else segment
@@ -116,7 +116,7 @@ class Flow:
     def _owner(self, root: Draft, draft: Draft, site: Site, index: int) -> tuple[Draft, Site]:
         """The node that a tensor belongs to, and the site whose expression names it."""
         tensor = self._trees[site.probe].operation(site.event).outputs[index]
-        owner, named = draft, draft.site or site
+        owner, named = draft, draft.expression or site
         current = site
         while True:
             place = self._wiring.places[current]
@@ -128,7 +128,7 @@ class Flow:
             if candidate is root:
                 return owner, named
             if candidate is not None:
-                owner, named = candidate, frame
+                owner, named = candidate, candidate.expression or frame
 
     def _variable(self, named: Site, site: Site, index: int) -> str | None:
         tree = self._trees[named.probe]
@@ -136,13 +136,19 @@ class Flow:
         if place is None or place[0] not in self._syntax:
             return None
         names = result_names(self._syntax[place[0]], place[1:])
+        results = self._results(named)
         if len(names) == 1:
-            return names[0]
+            return names[0] if len(results) < 2 else f"{names[0]}[{self._result_index(named, site, index)}]"
         tensor = self._trees[site.probe].operation(site.event).outputs[index]
-        for path, number in self._results(named):
+        for path, number in results:
             if number == tensor and path and path[0].isdigit() and int(path[0]) < len(names):
                 return names[int(path[0])]
         return None
+
+    def _result_index(self, named: Site, site: Site, index: int) -> int:
+        """Position of a tensor among what ``named`` returns."""
+        tensor = self._trees[site.probe].operation(site.event).outputs[index]
+        return next((place for place, (_, number) in enumerate(self._results(named)) if number == tensor), index)
 
     # Ports ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ class Flow:
         """For each argument its name and its tensor in every member, as pairs of probe and number."""
         members = draft.operation or draft.sites
         rows = [argument_tensors(member, self._trees[member.probe]) for member in members]
-        names = self._argument_names(site, [name for name, _ in rows[0]])
+        names = self._argument_names(draft, site, rows[0])
         return [
             (
                 name,
@@ -185,17 +191,21 @@ class Flow:
             for index, name in enumerate(names)
         ]
 
-    def _argument_names(self, site: Site, recorded: list[str]) -> list[str]:
+    def _argument_names(self, draft: Draft, site: Site, recorded: list[tuple[str, int]]) -> list[str]:
         """Names of arguments: the recording's for calls, the code's operands for operations."""
         if site.event < 0:
-            return [name.removeprefix("kwargs.") for name in recorded]
-        place = self._trees[site.probe].place(site.event)
+            return [name.removeprefix("kwargs.").removeprefix("args.") for name, _ in recorded]
+        expression = draft.expression if draft.operation else site
+        place = self._trees[site.probe].place(expression.event) if expression is not None else None
         operands = operand_texts(self._syntax[place[0]], place[1:]) if place is not None else []
-        names: list[str] = []
-        for index, name in enumerate(recorded):
-            text = operands[index] if len(operands) == len(recorded) else None
-            names.append(text or name or "")
-        return names
+        origins = [self._trees[site.probe].recording.tensors[number].origin for _, number in recorded]
+        if draft.operation:
+            # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
+            operands = operands[1:]
+            recorded = [("" if origin != "parameter" else "weight", n) for (_, n), origin in zip(recorded, origins)]
+        handed = [i for i, origin in enumerate(origins) if not draft.operation or origin not in ("parameter", "buffer")]
+        texts = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}
+        return [texts.get(index) or ("" if draft.operation else name) for index, (name, _) in enumerate(recorded)]
 
     def _port(self, name: str, numbers: Sequence[tuple[int, int]]) -> Port:
         first = self.resolve(*numbers[0])

@@ -32,6 +32,7 @@ class Draft:
         decision: the condition it is, for branches.
         decisions: conditions of its own function that the layers take differently.
         frame: for a branch, the call it stands in.
+        outer: the outermost of the wrappers that were left out around it: its expression is the one a reader sees.
     """
 
     kind: NodeKind
@@ -44,11 +45,17 @@ class Draft:
     decision: Decision | None = None
     decisions: list[Decision] = field(default_factory=list)
     frame: Site | None = None
+    outer: Site | None = None
 
     @property
     def site(self) -> Site | None:
         """The representative."""
         return self.sites[0] if self.sites else None
+
+    @property
+    def expression(self) -> Site | None:
+        """The site whose expression in the code is this node."""
+        return self.outer or self.site
 
     def walk(self) -> Iterator[Draft]:
         """This draft and everything inside, in order of execution."""
@@ -88,6 +95,8 @@ class Hierarchy:
             operation = children[0].sites if children else []
             return [Draft(kind, fold.members, fold.layers, [], operation)]
         if call.kind == "function" and (not children or self._hands_on(fold, children)):
+            if len(children) == 1 and self._trees[site.probe].place(site.event) is not None:
+                children[0].outer = site
             return children
         return [Draft(call.kind, fold.members, fold.layers, children)]
 
@@ -117,7 +126,14 @@ class Hierarchy:
         only = children[0] if len(children) == 1 else None
         if only is not None and only.kind == "module" and only.site is not None:
             return Draft(
-                "layer group", only.sites, variant.layers, only.children, only.operation, variant=variant, loop=fold
+                "layer group",
+                only.sites,
+                variant.layers,
+                only.children,
+                only.operation,
+                variant=variant,
+                loop=fold,
+                outer=only.outer,
             )
         kind: NodeKind = "layer group" if any(child.kind in ("module", "layer group") for child in children) else "loop"
         return Draft(kind, [], variant.layers, children, variant=variant, loop=fold)
@@ -126,7 +142,9 @@ class Hierarchy:
         children = self._drafts(fold.children)
         if len(children) == 1 and children[0].kind == "module":
             only = children[0]
-            return [Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold)]
+            return [
+                Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold, outer=only.outer)
+            ]
         return [Draft("loop", [], fold.layers, children, loop=fold)] if children else []
 
     # Branches -------------------------------------------------------------------------------------------------
@@ -183,6 +201,7 @@ class Hierarchy:
         site = next((inner.site for inner in draft.walk() if inner.site is not None), None)
         if draft.loop is not None and draft.loop.members[0].loop is not None:
             return draft.loop.members[0].loop.header
+        site = draft.expression or site
         position = self._trees[site.probe].position(site.event) if site is not None else None
         return position[0] if position else 0
 

@@ -76,7 +76,7 @@ class Labels:
 
     def variable(self, draft: Draft) -> list[str | None]:
         """Variables that the value of a draft's expression is bound to."""
-        site = draft.site
+        site = draft.expression
         if site is None:
             return []
         place = self._trees[site.probe].place(site.event)

@@ -127,9 +127,9 @@ class Nodes:
         site = draft.site
         if site is not None and site.is_call and not draft.operation:
             return site
-        inner = leaf_site(draft) if draft.kind == "operation" else site
+        inner = draft.expression
         if inner is None:
-            inner = next((d.site for d in draft.walk() if d.site is not None), None)
+            inner = next((d.expression for d in draft.walk() if d.expression is not None), None)
         return self._flow.frame_with_code(inner) if inner is not None else None
 
     # Source ---------------------------------------------------------------------------------------------------
@@ -152,17 +152,15 @@ class Nodes:
         loop = draft.loop.members[0] if draft.loop is not None else None
         if loop is not None and loop.loop is not None:
             return self._loop_symbol(draft, loop)
-        site = draft.site
+        site = draft.expression
         place = self._trees[site.probe].place(site.event) if site is not None else None
         if place is None:
             return None
         return Symbol(text=_short(self._syntax[place[0]].segment(place[1:])), lines=self._lines(place))
 
     def _loop_symbol(self, draft: Draft, loop: LoopSite) -> Symbol | None:
-        site = next((inner.site for inner in draft.walk() if inner.site is not None), None)
-        frame = self._flow.frame_with_code(site) if site is not None and draft.site is None else None
-        if draft.site is not None:
-            frame = self._flow.frame_with_code(draft.site)
+        site = next((inner.expression for inner in draft.walk() if inner.expression is not None), None)
+        frame = self._flow.frame_with_code(site) if site is not None else None
         if frame is None or loop.loop is None:
             return None
         key = function_key(self._trees[frame.probe], ~frame.event)

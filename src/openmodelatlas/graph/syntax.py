@@ -14,6 +14,8 @@ from functools import cached_property
 Position = tuple[int, int, int, int]
 """Line, column, end line, end column."""
 
+_LONGEST_OPERAND = 48
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -288,7 +290,7 @@ def _target_text(file: FileSyntax, node: ast.expr) -> str | None:
 
 
 def operand_texts(file: FileSyntax, where: Position) -> list[str | None]:
-    """Texts of the operands of the expression at ``where`` in evaluation order; ``None`` where one is no plain name."""
+    """Texts of the operands of the expression at ``where`` in evaluation order; ``None`` for long or constant ones."""
     return [_simple_text(file, node) for node in _operands(file.at(where))]
 
 
@@ -312,9 +314,10 @@ def _operands(node: ast.AST | None) -> list[ast.expr]:
 
 
 def _simple_text(file: FileSyntax, node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name | ast.Attribute):
-        return file.segment(position(node))
-    return None
+    if isinstance(node, ast.Starred | ast.Constant):
+        return None
+    text = " ".join(file.segment(position(node)).split())
+    return text if isinstance(node, ast.Name | ast.Attribute) or len(text) <= _LONGEST_OPERAND else None
 
 
 def count_before(positions: list[int], step: int) -> int:
