@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, strategies
 from torch import nn
 
 from openmodelatlas.capture.child.recorder import Recorder
@@ -277,3 +278,17 @@ def test_overlap_is_told_by_elements():
     assert not overlap(x[::2], x[1::2])
     assert overlap(x.T, x[3:])
     assert not overlap(x[:0], x)
+
+
+INDICES = strategies.tuples(*[strategies.slices(5), strategies.slices(4), strategies.slices(3)]).filter(
+    lambda index: all(part.step is None or part.step > 0 for part in index)
+)
+
+
+@given(INDICES, INDICES, strategies.permutations(range(3)))
+def test_overlap_agrees_with_marking_elements(first, second, order):
+    numbers = torch.arange(60).reshape(5, 4, 3)
+    a, b = numbers[first], numbers[second].permute(order)
+    expected = bool(set(a.reshape(-1).tolist()) & set(b.reshape(-1).tolist()))
+    assert overlap(a, b) == expected
+    assert overlap(b, a) == expected

@@ -64,6 +64,9 @@ class Encoder:
     def encode(self, value: Any, found: list[torch.Tensor], *, caches: bool = False, depth: int = 0) -> Any:
         """``value`` as JSON; its tensors are appended to ``found`` in order. ``caches``: look into cache objects."""
         kind = type(value)
+        if kind is torch.Tensor:
+            found.append(value)
+            return {"tensor": self.number(value)}
         if kind in _PLAIN:
             return value
         if kind is int:
@@ -75,7 +78,7 @@ class Encoder:
             return value if math.isfinite(value) else {"float": str(value)}
         return self._container(value, found, caches, depth)
 
-    def _container(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:  # noqa: PLR0911 - one per rule
+    def _container(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if isinstance(value, list | tuple):
             return self._sequence(value, found, caches, depth)
         if isinstance(value, slice):
@@ -109,7 +112,7 @@ class Encoder:
         encoded = {str(k): self.encode(v, found, caches=caches, depth=depth + 1) for k, v in shown}
         return {"dict": encoded} if len(shown) == len(items) else {"dict": encoded, "length": len(items)}
 
-    def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:  # noqa: PLR0911 - one per rule
+    def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         kind = type(value)
         if isinstance(value, int) and not isinstance(value, bool):  # IntEnum and its like
             return self.encode(int(value), found)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from openmodelatlas.capture.child.calls import REPLACED, CallTracer
+from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
 from openmodelatlas.capture.child.encode import Encoder
 from openmodelatlas.capture.child.functions import TorchFunction, torch_function
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
@@ -60,9 +60,12 @@ class OperationRecorder:
     def run(self, known: TorchFunction, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
         tracer = self.tracer
-        call = tracer.settle(sys._getframe(2))
-        if call is None:
-            return func(*args, **kwargs)
+        frame = sys._getframe(2)
+        call: RunningCall | None = tracer.stack[-1]
+        if call is None or call.frame is not frame:
+            call = tracer.settle(frame)
+            if call is None:
+                return func(*args, **kwargs)
         span, is_operator = tracer.site(call)
         name = known.operator_name if is_operator else known.name
         if self.on_meta:
@@ -70,7 +73,7 @@ class OperationRecorder:
             return self.apply(name, known, function, args, kwargs, span)
         return self.apply(name, known, func, args, kwargs, span)
 
-    def apply(  # noqa: PLR0917 - called for every operation, by position
+    def apply(
         self,
         name: str,
         known: TorchFunction | None,
@@ -89,14 +92,23 @@ class OperationRecorder:
         found: list[torch.Tensor] = []
         arguments = [encode(value, found) for value in args]
         keywords = {key: encode(value, found) for key, value in kwargs.items()} if kwargs else {}
-        versions = [version_of(tensor) for tensor in found]
-        result = func(*args, **kwargs)
-        written = self._written(known, found, versions, args, kwargs, result)
+        try:
+            versions = [tensor._version for tensor in found]
+        except RuntimeError:  # inference tensors
+            versions = [version_of(tensor) for tensor in found]
+        result = func(*args, **kwargs) if kwargs else func(*args)
         outputs: list[int] = []
         previous: list[int] = []
-        result = self._enter_results(result, found, written, outputs, previous)
-        if written:
-            self._enter_writes(written, found, outputs, previous)
+        written = self._written(known, found, versions, args, kwargs, result)
+        if not written and type(result) is torch.Tensor and id(result) not in self._tensors.numbers:
+            number = self._tensors.enter(result, "operation", len(self.operations), inputs=found)
+            outputs.append(number)
+            encoded: Any = {"tensor": number}
+        else:
+            result = self._enter_results(result, found, written, outputs, previous)
+            if written:
+                self._enter_writes(written, outputs, previous)
+            encoded = encode(result, [])
         if outputs or known is None or known.kind == "read":
             self.operations.append(
                 Operation(
@@ -108,13 +120,13 @@ class OperationRecorder:
                     arguments=arguments,
                     keywords=keywords,
                     outputs=outputs,
-                    result=encode(result, []),
+                    result=encoded,
                     writes=previous,
                 )
             )
         return result
 
-    def _written(  # noqa: PLR0917 - called for every operation, by position
+    def _written(
         self,
         known: TorchFunction | None,
         found: list[torch.Tensor],
@@ -124,7 +136,7 @@ class OperationRecorder:
         result: Any,
     ) -> list[torch.Tensor]:
         """The inputs that were written to: one per storage; views that changed with it are found afterwards."""
-        changed = [t for t, version in zip(found, versions, strict=True) if version_of(t) != version]
+        changed = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
         if not changed:
             if known is not None and known.writes and args and isinstance(args[0], torch.Tensor):
                 return [args[0]]
@@ -185,7 +197,6 @@ class OperationRecorder:
     def _enter_writes(
         self,
         written: Sequence[torch.Tensor],
-        found: Sequence[torch.Tensor],
         outputs: list[int],
         previous: list[int],
     ) -> None:

@@ -32,6 +32,18 @@ from openmodelatlas.capture.recording import RECORDING_FORMAT, Parameter, Phase,
 from openmodelatlas.capture.standins import registry
 
 
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Everything recorded stays: searching it for cyclic garbage again and again would cost half the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class Recorder:
     """Records the runs of one model on one probe.
 
@@ -85,12 +97,10 @@ class Recorder:
         tracer = self._tracer
         tracer.phase = phase
         trace, thread_trace, hook = sys.gettrace(), threading.gettrace(), registry.current_hook
-        collecting = gc.isenabled()
-        gc.disable()  # everything recorded stays: searching it for garbage again and again costs half the time
         threading.settrace(self._thread_started)
         registry.current_hook = self._run_kernel
         try:
-            with OperationMode(self._recorder):
+            with _no_garbage_collection(), OperationMode(self._recorder):
                 tracer.install()
                 try:
                     yield
@@ -99,8 +109,6 @@ class Recorder:
         finally:
             registry.current_hook = hook
             threading.settrace(thread_trace)
-            if collecting:
-                gc.enable()
             tracer.close()
 
     def _thread_started(self, frame: Any, event: str, arg: Any) -> None:
@@ -138,17 +146,18 @@ class Recorder:
 
     def finish(self, probe: Probe, failure: str | None = None) -> tuple[Recording, dict[str, torch.Tensor]]:
         """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``)."""
-        recording = Recording(
-            format=RECORDING_FORMAT,
-            probe=probe,
-            codes=self._spans.codes(),
-            spans=self._spans.spans(),
-            files=self._files.recorded(),
-            modules=self._modules,
-            parameters=self._parameters,
-            tensors=self._tensors.described(),
-            calls=[call.recorded() for call in self._tracer.calls],
-            operations=self._recorder.operations,
-            failure=failure,
-        )
+        with _no_garbage_collection():
+            recording = Recording(
+                format=RECORDING_FORMAT,
+                probe=probe,
+                codes=self._spans.codes(),
+                spans=self._spans.spans(),
+                files=self._files.recorded(),
+                modules=self._modules,
+                parameters=self._parameters,
+                tensors=self._tensors.described(),
+                calls=[call.recorded() for call in self._tracer.calls],
+                operations=self._recorder.operations,
+                failure=failure,
+            )
         return recording, {str(number): value for number, value in self._tensors.values.items()}

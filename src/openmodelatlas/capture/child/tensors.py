@@ -13,7 +13,7 @@ from openmodelatlas.capture.recording import Tensor
 
 Origin = Literal["input", "parameter", "buffer", "operation", "outside"]
 
-LARGEST_OVERLAP_MASK = 2**24
+LARGEST_OVERLAP_MASK = 2**20
 """Elements of a storage up to which two views of it are compared element by element."""
 
 _OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
@@ -59,13 +59,14 @@ class TensorTable:
     Must be used with torch functions disabled: reading a size of a tensor would be recorded otherwise.
 
     Attributes:
+        numbers: current number of every tensor object by ``id``.
         values: contiguous copies by number, filled only if ``keep_values``; none for tensors on the meta device.
     """
 
     def __init__(self, *, keep_values: bool) -> None:
         self.values: dict[int, torch.Tensor] = {}
         self._keep_values = keep_values
-        self._numbers: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
         self._kept: list[torch.Tensor] = []
         self._described: list[Tensor] = []
         self._storages: list[int] = []
@@ -73,7 +74,7 @@ class TensorTable:
 
     def known(self, tensor: torch.Tensor) -> int | None:
         """Current number of ``tensor``, ``None`` if it was never seen."""
-        return self._numbers.get(id(tensor))
+        return self.numbers.get(id(tensor))
 
     def described(self) -> list[Tensor]:
         """All tensors so far, in order of their numbers."""
@@ -81,7 +82,7 @@ class TensorTable:
 
     def number(self, tensor: torch.Tensor) -> int:
         """Current number of ``tensor``; one never seen is entered as coming from outside."""
-        known = self._numbers.get(id(tensor))
+        known = self.numbers.get(id(tensor))
         if known is None:
             with torch._C.DisableTorchFunction():
                 known = self.enter(tensor, "outside", -1)
@@ -107,10 +108,10 @@ class TensorTable:
             self._kept.append(tensor)
         else:
             base = self._base(tensor, storage, sharing, inputs)
-            if id(tensor) not in self._numbers:
+            if id(tensor) not in self.numbers:
                 sharing.append(tensor)
                 self._kept.append(tensor)
-        self._numbers[id(tensor)] = number
+        self.numbers[id(tensor)] = number
         self._storages.append(storage)
         self._described.append(Tensor(list(tensor.shape), name_of_dtype(tensor.dtype), origin, index, name, base))
         if self._keep_values:
@@ -121,10 +122,10 @@ class TensorTable:
         self, tensor: torch.Tensor, storage: int, sharing: list[torch.Tensor], inputs: Sequence[torch.Tensor]
     ) -> int:
         for source in inputs:
-            number = self._numbers[id(source)]
+            number = self.numbers[id(source)]
             if source is not tensor and self._storages[number] == storage:
                 return number
-        return -1 if sharing[0] is tensor else self._numbers[id(sharing[0])]
+        return -1 if sharing[0] is tensor else self.numbers[id(sharing[0])]
 
     def others_written(self, tensor: torch.Tensor) -> list[torch.Tensor]:
         """Tensor objects still in use elsewhere whose elements overlap those of ``tensor``, which was written to."""
@@ -153,12 +154,40 @@ def overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
     (first_low, first_high), (second_low, second_high) = _extent(first), _extent(second)
     if first_high < second_low or second_high < first_low:
         return False
+    told = _boxes_overlap(first, second)
+    if told is not None:
+        return told
     low, high = min(first_low, second_low), max(first_high, second_high)
     if high - low >= LARGEST_OVERLAP_MASK:
         return True
     mask = torch.zeros(high - low + 1, dtype=torch.bool)
     mask.as_strided(first.shape, first.stride(), first_low - low).fill_(True)
     return bool(mask.as_strided(second.shape, second.stride(), second_low - low).any())
+
+
+def _boxes_overlap(first: torch.Tensor, second: torch.Tensor) -> bool | None:
+    """Whether two slices of one dense tensor meet; ``None`` if they are no such slices.
+
+    With equal strides, each no shorter than all that varies within it, an offset is a number in mixed radix whose
+    digits are the coordinates, and a slice is a box: boxes meet if they meet along every axis.
+    """
+    if first.stride() != second.stride():
+        return None
+    rests = [int(first.storage_offset()), int(second.storage_offset())]
+    outer = None
+    meet = True
+    for axis in sorted(range(first.dim()), key=lambda axis: -first.stride(axis)):
+        stride = first.stride(axis)
+        if stride == 0:
+            return None
+        starts = [rest // stride for rest in rests]
+        ends = [starts[0] + first.shape[axis], starts[1] + second.shape[axis]]
+        if outer is not None and max(ends) * stride > outer:
+            return None
+        meet = meet and starts[0] < ends[1] and starts[1] < ends[0]
+        rests = [rest % stride for rest in rests]
+        outer = stride
+    return meet if rests[0] == rests[1] else None
 
 
 def _extent(tensor: torch.Tensor) -> tuple[int, int]:
