@@ -68,10 +68,12 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
         shape: one dimension per axis; ``null`` if the tensor is not known, see ``note``.
         dtype: element type; ``null`` if not recorded, see ``note``.
         producer: address of the node that made it; ``null`` for parameters and what comes from outside.
-        tensor: address of the tensor's page; for parameters ``null``.
+        producer_label: what a link to it says.
+        tensor: address of the tensor's page; ``null`` where it has none.
         parameter: true name, for parameters and buffers only.
         source: where it comes from.
         via: the views, transpositions and casts that it passes on the way, in order.
+        others: what other members read here instead, such as the block before of the same kind.
         note: reason for what is missing.
     """
 
@@ -79,10 +81,12 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
     shape: tuple[PageDimension, ...] | None
     dtype: str | None
     producer: str | None
+    producer_label: str | None
     tensor: str | None
     parameter: str | None
     source: Literal["tensor", "parameter", "buffer", "input", "outside"]
     via: tuple[Crumb, ...]
+    others: tuple[Crumb, ...]
     note: str | None
 
 

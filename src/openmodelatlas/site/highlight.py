@@ -127,10 +127,11 @@ def _line_html(line: Iterable[tuple[str, str]], start: int | None = None, end: i
     for name, text in line:
         stop = len(text) if end is None else max(min(end - position, len(text)), 0)
         begin = min(max(start - position, 0), stop)
-        # Leading blanks of a continued expression are no part of what the eye should find.
+        if not inside:  # leading blanks of a continued expression are no part of what the eye should find
+            begin += len(text[begin:stop]) - len(text[begin:stop].lstrip())
         for target, part in ((before, text[:begin]), (inside, text[begin:stop]), (after, text[stop:])):
             if part:
-                (before if target is inside and not inside and not part.strip() else target).append(_span(name, part))
+                target.append(_span(name, part))
         position += len(text)
     marked = f"<mark>{''.join(inside)}</mark>" if inside else ""
     return "".join(before) + marked + "".join(after) or "\n"

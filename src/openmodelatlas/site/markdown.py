@@ -71,17 +71,17 @@ def _ports(page: Page) -> Iterator[str]:
     lines = []
     for port in page.inputs:
         if port.producer is not None:
-            origin = f" from {_link(page, port.producer, port.producer or page.model_title)}"
+            origin = f" from {_link(page, port.producer, port.producer_label or port.producer)}"
         elif port.parameter is not None:
             origin = f" {port.source} {code(port.parameter)}"
         else:
             origin = ""
         via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
-        lines.append(f"- in: {code(port.name)} {_shape(port.shape)}, {port.dtype or 'dtype not recorded'}{origin}{via}")
+        lines.append(f"- in: {code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}")
         lines += _notes(port.shape, port.note)
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
-        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {output.dtype or 'dtype not recorded'}")
+        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}")
         lines += _notes(output.shape, output.note)
     yield "\n".join(lines)
     if page.tensor is not None:
@@ -99,6 +99,10 @@ def _notes(shape: tuple[PageDimension, ...] | None, note: str | None) -> Iterato
         yield f"  - {plain(note)}"
 
 
+def _dtype(dtype: str | None) -> str:
+    return plain(dtype) if dtype is not None else "dtype not recorded"
+
+
 def _shape(shape: tuple[PageDimension, ...] | None) -> str:
     return code(shape_text(shape)) if shape is not None else shape_text(shape)
 
@@ -113,7 +117,9 @@ def _facts(page: Page) -> Iterator[str]:
     if page.layers.branches:
         yield "## Branches"
         for branch in page.layers.branches:
-            taken = "; ".join(f"{outcome}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+            taken = "; ".join(
+                f"{plain(outcome)}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers
+            )
             yield f"- {code(branch.test)} ({code(branch.file)}, {lines_text(branch.lines)}): {taken}"
     if page.variations:
         yield "## What varies"
@@ -121,7 +127,7 @@ def _facts(page: Page) -> Iterator[str]:
     if page.parameters.tensors:
         yield f"## Parameters ({page.parameters.count:,})"
         rows = [
-            (code(item.name), _shape(item.shape), item.dtype, f"{item.count:,} × {item.each:,}")
+            (code(item.name), _shape(item.shape), plain(item.dtype), f"{item.count:,} × {item.each:,}")
             for item in page.parameters.tensors
         ]
         yield _table(("name", "shape", "dtype", "elements"), rows)
@@ -175,12 +181,12 @@ def _sources(page: Page) -> Iterator[str]:
         title = "Direct evidence" if source.kind == "direct" else f"Contextual evidence from {source.origin}"
         yield f"### {plain(title)}"
         yield plain(source.claim)
-        revision = short_revision(source.revision)
+        revision = plain(short_revision(source.revision))
         url = safe_url(source.url)
         if url is not None:
             revision = f"[{revision}](<{url.replace('>', '%3E').replace('<', '%3C')}>)"
-        where = f"{source.id} · {plain(source.repository)} / {code(source.file)}"
-        yield f"{where}\\\nPinned revision {revision} · {lines_text(source.lines)} · sha256 {source.sha256[:16]}"
+        where = f"{plain(source.id)} · {plain(source.repository)} / {code(source.file)}"
+        yield f"{where}\\\nPinned revision {revision} · {lines_text(source.lines)} · sha256 {plain(source.sha256[:16])}"
         # The direct evidence is the code above; repeating it here would only double the page.
         if page.code is None or (source.file, source.lines) != (page.code.file, page.code.lines):
             yield block(source.excerpt, "python")
@@ -201,8 +207,9 @@ def _about(page: Page) -> Iterator[str]:
 def _foot(page: Page) -> Iterator[str]:
     origin = page.provenance
     yield "---"
+    revision = plain(short_revision(origin.revision))
     yield (
-        f"This atlas shows {plain(origin.repository)} at {short_revision(origin.revision)} ({origin.kind}), "
+        f"This atlas shows {plain(origin.repository)} at {revision} ({plain(origin.kind)}), "
         f"configuration from {plain(origin.configuration)}. Address: "
         f"{code(f'{page.model}/{page.address}'.rstrip('/'))}."
     )

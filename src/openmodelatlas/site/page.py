@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from openmodelatlas.annotation.operations import argument_text
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.sources import EvidenceFinder
-from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, Unreached
+from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, TensorFact, Unreached
 from openmodelatlas.site.describe import describe_node
 from openmodelatlas.site.dimensions import DimensionWriter, shape_text
 from openmodelatlas.site.fields import (
@@ -132,45 +132,58 @@ class PageBuilder:
     def _count_layers(self) -> int:
         return len({number for node in self._nodes.values() for number in node.members})
 
+    def _fact(self, port: Port) -> TensorFact | None:
+        """What is known of the tensor at ``port``, wherever it comes from; ``None`` for parameters."""
+        node = self._nodes.get(port.tensor)
+        if node is not None and node.tensor is not None:
+            return node.tensor
+        return self._document.inputs.get(port.tensor)
+
     def _shape_of(self, port: Port) -> tuple[tuple[PageDimension, ...] | None, str | None, str | None]:
         """Shape, dtype and what is missing."""
         if port.source in ("parameter", "buffer"):
             parameter = self._document.parameters.get(port.tensor)
             if parameter is not None:
                 return self._dimensions.shape(parameter.shape), parameter.dtype, None
-        node = self._nodes.get(port.tensor)
-        if node is None or node.tensor is None:
+        fact = self._fact(port)
+        if fact is None:
             return None, None, "The tensor is not part of the atlas."
-        fact = node.tensor
         note = fact.dtype_note if fact.dtype is None else None
         return self._dimensions.shape(fact.shape), fact.dtype, note
 
+    def _page_of(self, port: Port) -> str | None:
+        """Address of the tensor's own page."""
+        node = self._nodes.get(port.tensor)
+        return node.address if node is not None and node.tensor is not None else None
+
     def _input(self, port: Port) -> PageInput:
         shape, dtype, note = self._shape_of(port)
-        node = self._nodes.get(port.tensor)
-        fact = node.tensor if node is not None else None
         is_parameter = port.source in ("parameter", "buffer")
+        fact = None if is_parameter else self._fact(port)
+        producer = fact.producer if fact is not None else None
         return PageInput(
             name=port.name,
             shape=shape,
             dtype=dtype,
-            producer=fact.producer if fact is not None else None,
-            tensor=node.address if node is not None and not is_parameter else None,
+            producer=producer,
+            producer_label=self._crumb(producer).label if producer is not None else None,
+            tensor=None if is_parameter else self._page_of(port),
             parameter=port.tensor if is_parameter else None,
             source=port.source,
             via=tuple(self._crumb(address) for address in port.via),
+            others=tuple(self._crumb(address) for address in port.others),
             note=note,
         )
 
     def _output(self, port: Port) -> PageOutput:
         shape, dtype, note = self._shape_of(port)
-        node = self._nodes.get(port.tensor)
+        fact = self._fact(port)
         return PageOutput(
             name=port.name,
             shape=shape,
             dtype=dtype,
-            consumers=node.tensor.consumers if node is not None and node.tensor is not None else (),
-            tensor=node.address if node is not None else None,
+            consumers=fact.consumers if fact is not None else (),
+            tensor=self._page_of(port),
             via=tuple(self._crumb(address) for address in port.via),
             note=note,
         )

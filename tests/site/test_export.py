@@ -1,0 +1,115 @@
+"""The static site: golden pages, links that lead somewhere, and a folder replaced as a whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openmodelatlas.errors import BundleError, UsageError
+from openmodelatlas.site import export as module
+from openmodelatlas.site.export import MARKER, export
+from openmodelatlas.site.paths import address_in, page_folder, to_root
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def site(samples: list[Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "site"
+    assert export(samples, folder) == sum(len(atlas) for atlas in samples)
+    return folder
+
+
+def test_every_page_has_its_twins(samples: list[Any], site: Path) -> None:
+    files = set(_files(site))
+    expected = {"index.html", "_assets/atlas.css", MARKER}
+    for atlas in samples:
+        for node in atlas:
+            expected |= {
+                str(page_folder(atlas.document.model, node.address) / f"index.{form}")
+                for form in ("html", "md", "json")
+            }
+    assert files == expected
+
+
+def test_every_relative_link_leads_to_a_file(site: Path) -> None:
+    count = 0
+    for path in [*site.rglob("*.html"), *site.rglob("*.md")]:
+        text = path.read_text("utf-8")
+        links = re.findall(r'href="([^"#]*)', text) if path.suffix == ".html" else re.findall(r"\]\(([^<)#]+)\)", text)
+        for link in links:
+            if link and not link.startswith("https://example.org/"):
+                assert (path.parent / link).is_file(), f"{path}: {link}"
+                count += 1
+    assert count > 1000
+
+
+def test_golden_pages(site: Path) -> None:
+    """One folder a case; ``python -m tests.site.regenerate`` is the only thing that writes them."""
+    cases = sorted(path for path in GOLDEN.iterdir() if path.is_dir())
+    assert [case.name for case in cases] == ["block-output", "branch", "model", "moe-blocks", "softmax"]
+    for case in cases:
+        found = _files(site / (case / "page").read_text("utf-8").strip())
+        wanted = _files(case)
+        del wanted["page"]
+        here = {name: data for name, data in found.items() if "/" not in name}
+        assert sorted(here) == sorted(wanted), f"{case.name}: files are missing or unexpected"
+        for name, data in wanted.items():
+            assert here[name].decode() == data.decode(), f"{case.name}/{name} differs"
+
+
+def test_exports_are_equal_and_replace_earlier_ones(samples: list[Any], site: Path, tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    export(samples[:1], target)
+    (target / "stale.html").write_text("old")
+    export(samples, target)
+    assert _files(target) == _files(site)
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_foreign_folders_are_refused(samples: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty and no earlier export"):
+        export(samples, tmp_path)
+    with pytest.raises(UsageError, match="not a folder"):
+        export(samples, tmp_path / "letter.txt")
+    with pytest.raises(UsageError, match="given twice"):
+        export([samples[0], samples[0]], tmp_path / "site")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_full_disk_leaves_the_export(samples: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "site"
+    export(samples, target)
+    before = _files(target)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    for name in ("stylesheet", "render_markdown"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, full)
+            with pytest.raises(BundleError, match="No space left on device"):
+                export(samples, target)
+        assert _files(target) == before
+        assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+@pytest.mark.parametrize("address", ["", "layers", "layers/aux/con", "a-b/c1"])
+def test_addresses_and_folders_are_one_to_one(address: str) -> None:
+    folder = page_folder("kimi-k2", address)
+    assert address_in(str(folder)) == ("kimi-k2", address)
+    assert to_root("kimi-k2", address) == "../" * len(folder.parts)
+
+
+@pytest.mark.parametrize("address", ["..", "a/../b", "/a", "a//b", "A", "a.html", "a b", "a/" + "x" * 201])
+def test_addresses_cannot_lead_elsewhere(address: str) -> None:
+    with pytest.raises(UsageError):
+        page_folder("kimi-k2", address)
