@@ -43,6 +43,8 @@ def machine() -> str:
 
 
 def _library() -> ctypes.CDLL:
+    if not is_linux():
+        raise OSError(f"a feature of Linux; this is {sys.platform}")
     return ctypes.CDLL(None, use_errno=True)
 
 

@@ -123,10 +123,14 @@ def ensure(requirements: Sequence[str], *, home: Path, progress: Callable[[Progr
     target = folder_of(requirements, home=home)
     if target.is_dir():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{target}.lock"):
-        if not target.is_dir():  # another build may have finished while this one waited
-            _build(requirements, target, progress)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock"):
+            if not target.is_dir():  # another build may have finished while this one waited
+                _build(requirements, target, progress)
+    except OSError as error:
+        what = f"The overlay for {', '.join(requirements)} cannot be written: {error.strerror or error}"
+        raise OverlayError(what, where=str(target.parent), advice="Free some space, or set OMA_HOME.") from error
     return target
 
 
@@ -152,12 +156,7 @@ def _build(requirements: Sequence[str], target: Path, progress: Callable[[Progre
         exact = [f"{item.metadata.name}=={item.metadata.version}" for item in chosen]
         _pip(["install", "--no-deps", "--no-compile", "--target", str(packages)], exact, label, folder)
         _compile(packages)
-        try:
-            packages.rename(target)
-        except OSError as error:
-            raise OverlayError(
-                f"The overlay for {label} could not be put in place: {error}", where=str(target)
-            ) from error
+        packages.rename(target)
         progress(Progress(f"Installed {label}", 2, 2))
 
 

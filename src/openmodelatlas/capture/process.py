@@ -70,30 +70,40 @@ def run(
     """
     output = Path(job.output)
     with tempfile.TemporaryDirectory(prefix="oma-scratch-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        scratch = folder / "scratch"
-        (scratch / "tmp").mkdir(parents=True)
-        (folder / "job.json").write_bytes(msgspec.json.encode(job))
+        folder = Path(name).resolve()
+        inherited = [Path(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+        path = [*overlays, *python_path, Path(openmodelatlas.__file__).parent.parent, *inherited]
+        readable = (folder / "job.json", *overlays, *python_path, *_files_of(job))
         policy = Policy(
             parent=os.getpid(),
             source_root=job.root,
-            writable=(str(scratch), str(output.resolve())),
-            readable=(str(folder / "job.json"), *map(str, overlays), *map(str, python_path)),
+            writable=(str(folder / "scratch"), str(output.resolve())),
+            readable=tuple(map(str, readable)),
             memory_bytes=limits.memory_bytes,
             file_bytes=limits.output_bytes,
             cpu_seconds=int(limits.seconds * max(os.cpu_count() or 1, 1)) + 60,
             processes=limits.processes + OWN_TASKS,
         )
-        (folder / "policy.json").write_bytes(msgspec.json.encode(policy))
-        inherited = [Path(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
-        path = [*overlays, *python_path, Path(openmodelatlas.__file__).parent.parent, *inherited]
+        try:
+            (folder / "scratch" / "tmp").mkdir(parents=True)
+            (folder / "job.json").write_bytes(msgspec.json.encode(job))
+            (folder / "policy.json").write_bytes(msgspec.json.encode(policy))
+        except OSError as error:
+            raise CaptureError(f"The temporary folder cannot be written: {error.strerror}", where=name) from error
         command = [
             python, "-P", "-s", "-B", "-m", "openmodelatlas.capture.supervisor",
             str(folder / "policy.json"), child_module, str(folder / "job.json"),
         ]  # fmt: skip
+        scratch = folder / "scratch"
         watch = _start(command, _environment(scratch, path), limits, (scratch, output), progress)
         _judge(watch, output)
         return watch.protections
+
+
+def _files_of(job: Job) -> list[Path]:
+    """Where the files of the source really lie: in the hub's cache they are links to a folder beside the source."""
+    root = Path(job.root)
+    return [(root / path).resolve() for path in job.files]
 
 
 def _start(

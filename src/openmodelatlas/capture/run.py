@@ -17,7 +17,7 @@ from openmodelatlas.capture import overlay, process, reading, validate, values
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits, Progress
 from openmodelatlas.capture.recording import Recording, Summary
 from openmodelatlas.capture.sandbox import Protection
-from openmodelatlas.errors import RecordingError, TrustError
+from openmodelatlas.errors import CaptureError, RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
 _LARGEST_RECORDING = 512 * 2**20
@@ -90,6 +90,10 @@ def capture(
         raise TrustError(
             f"The code of {source.repository} would run on this machine, and nobody has said to trust it.",
             advice="Read it, then add --trust-remote-code.",
+        )
+    if installed_version("torch") is None:
+        raise CaptureError(
+            "PyTorch is not installed, so no model can run here.", advice="Run pip install 'openmodelatlas[capture]'."
         )
     limits = limits or Limits()
     wanted, notes = requirements(source, packages)

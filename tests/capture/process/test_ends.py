@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from openmodelatlas.capture import process
+from openmodelatlas.capture import process, processes
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.errors import CaptureError, LimitError, ModelCodeError, RecordingError, SandboxError
 
@@ -190,3 +191,41 @@ def test_a_failure_that_does_not_validate(run: Run, entry: str) -> None:
 def test_an_interpreter_that_is_missing(run: Run, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="could not be started"):
         run("well", python=str(tmp_path / "python"))
+
+
+def test_ctrl_c_ends_the_child(output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        process.run(
+            job_for("tells_and_sleeps", output, {}),
+            limits=Limits(),
+            child_module="misbehaving",
+            python_path=[CHILDREN],
+            progress=interrupt,
+        )
+    assert not alive_below(tmp_path)
+
+
+def test_ps_tells_what_proc_tells() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        ours = processes.usage(os.getpid())
+        rows = processes._rows_from_ps()
+        assert child.pid in ours.processes
+        assert rows[child.pid][0] == os.getpid()
+        assert rows[os.getpid()][1] == pytest.approx(processes._rows_from_proc()[os.getpid()][1], rel=0.1)
+    finally:
+        child.communicate(b"\n")
+
+
+def test_a_full_disk(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    with pytest.raises(CaptureError, match="temporary folder cannot be written: No space left"):
+        process.run(job_for("well", output, {}), limits=Limits())

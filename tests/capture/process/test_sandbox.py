@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from openmodelatlas.capture import doctor, sandbox
+from openmodelatlas.capture import doctor, process, sandbox
+from openmodelatlas.capture.job import Limits
 from openmodelatlas.errors import CaptureError
 
-from .conftest import CHILDREN, Run
+from .conftest import CHILDREN, Run, job_for
 
 WEAK = """
 import sys
@@ -122,9 +124,7 @@ def test_the_environment_is_clean(run: Run, output: Path, monkeypatch: pytest.Mo
     run("shows_environment")
     environment = json.loads((output / "environment.json").read_text())
     assert not {"HF_TOKEN", "HTTPS_PROXY", "OMA_CONTROL", "OMA_STATUS"} & set(environment)
-    assert (
-        environment["HOME"] == environment["PWD"] if "PWD" in environment else environment["HOME"] != os.environ["HOME"]
-    )
+    assert environment["HOME"].endswith("/scratch")
     assert environment["HF_HUB_OFFLINE"] == environment["PYTHONDONTWRITEBYTECODE"] == "1"
 
 
@@ -174,3 +174,21 @@ def test_doctor_looks_at_the_machine(tmp_path: Path) -> None:
     assert [check.name for check in checks] == ["transformers", "pip", "overlays", "disk space"]
     assert all(check.ok is not False or check.advice for check in checks)
     assert checks[2].detail == "none yet"
+
+
+def test_files_of_the_source_may_be_links_to_a_cache(run: Run, tmp_path: Path, output: Path) -> None:
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "1234").write_text("content")
+    (tmp_path / "blobs" / "5678").write_text("content of another source")
+    root = tmp_path / "snapshot"
+    root.mkdir()
+    (root / "config.json").symlink_to("../blobs/1234")
+    (root / "other.json").symlink_to("../blobs/5678")
+    job = msgspec.structs.replace(
+        job_for("reads_its_source", output, {"name": "config.json"}), root=str(root), files={"config.json": ""}
+    )
+    start = functools.partial(process.run, limits=Limits(), child_module="misbehaving", python_path=[CHILDREN])
+    start(job)
+    assert (output / "summary.json").read_text() == "content"
+    with pytest.raises(CaptureError, match="The sandbox refused to read"):
+        start(msgspec.structs.replace(job, configuration={"name": "other.json"}))

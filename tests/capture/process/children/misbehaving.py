@@ -176,6 +176,16 @@ def garbles_its_failure(job):
     Path(job["output"], "failure.json").write_bytes(b"[" * 10**6)
 
 
+def reads_its_source(job):
+    text = Path(job["root"], job["configuration"]["name"]).read_text()
+    Path(job["output"], "summary.json").write_text(text)
+
+
+def tells_and_sleeps(job):
+    os.write(int(os.environ["OMA_PROGRESS"]), b'{"stage":"","done":0,"total":0}\n')
+    time.sleep(60)
+
+
 def says_it_runs(job):
     Path(job["output"], "running").write_text("")
     time.sleep(60)
