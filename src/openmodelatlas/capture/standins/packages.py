@@ -40,6 +40,9 @@ PACKAGES: dict[str, Package] = {
             (
                 f"{HERE}.fla.kda",
                 f"{HERE}.fla.gate",
+                f"{HERE}.fla.gated_delta",
+                f"{HERE}.fla.linear",
+                f"{HERE}.fla.plain_linear",
                 f"{HERE}.fla.convolution",
                 f"{HERE}.fla.norms",
                 f"{HERE}.fla.index",
