@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,7 +24,7 @@ from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import Capture, capture
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
-from openmodelatlas.graph.document import Check, Document, Provenance, TensorFact
+from openmodelatlas.graph.document import Check, Document, Node, Provenance, TensorFact
 from openmodelatlas.sources import FORMS, MODELS, RegisteredModel, Source, resolve, resolve_model
 from openmodelatlas.sources import registry as model_registry
 
@@ -151,13 +150,21 @@ def find(
 
 
 def identifier(source: Source) -> str:
-    """Identifier of the atlas of a source that no registered model names: ``owner-name``, ``module-factory``.
+    """Identifier of the atlas of a source that no registered model names: ``owner-name``, ``module-factory``."""
+    return _identifier(f"transformers {source.entry}" if source.kind == "transformers" else source.repository)
 
-    It never equals a registered name, since that names the registry's own choice of sources.
-    """
-    text = f"{source.kind} {source.entry}" if source.kind == "transformers" else source.repository
-    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:100].strip("-") or source.kind
-    return f"{source.kind}-{slug}" if slug in MODELS else slug
+
+def identifier_of(spec: str) -> str:
+    """The same from the text of a source, without looking whether there is one."""
+    if spec.startswith((".", "/", "~")) or Path(spec).is_dir():
+        return _identifier(Path(spec).expanduser().resolve().name)
+    return _identifier(spec.partition("@")[0])
+
+
+def _identifier(text: str) -> str:
+    """Never equal to a registered name, since that stands for the registry's own choice of sources."""
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:100].strip("-") or "model"
+    return f"{slug}-source" if slug in MODELS else slug
 
 
 def title(source: Source) -> str:
@@ -207,7 +214,9 @@ def build_key(
     code (its bytes, so that a checkout that changes builds anew).
     """
     parts = {
-        "source": msgspec.to_builtins(msgspec.structs.replace(source, root=Path(), trusted=True, notes=()), enc_hook=str),
+        "source": msgspec.to_builtins(
+            msgspec.structs.replace(source, root=Path(), trusted=True, notes=()), enc_hook=str
+        ),
         "packages": sorted(packages),
         "overrides": dict(sorted((overrides or {}).items())),
         "installed": {name: _version(name) for name in ("torch", "transformers", "numpy")},
@@ -218,7 +227,7 @@ def build_key(
 
 
 def up_to_date(home: Path, target: Target, key: str) -> Atlas | None:
-    """The atlas of ``target`` if it was built with this ``key``, can be read, and its code is unchanged; else ``None``."""
+    """The atlas of ``target`` if it was built with ``key``, can be read, and its code is unchanged; else ``None``."""
     try:
         atlas = store.read(model_folder(home, target.model))
         if read_manifest(atlas.folder).key != key:
@@ -337,36 +346,55 @@ def _is_from(source: Source, spec: str) -> bool:
     return spec == (f"transformers:{source.entry}" if source.kind == "transformers" else source.repository)
 
 
+class _KeptValues:
+    """The values that the document names; equal values of equal shape are kept once, under the first one's key.
+
+    Attributes:
+        tensors: by key.
+    """
+
+    def __init__(self, captured: captured_values.Values | None) -> None:
+        self.tensors: dict[str, TensorValue] = {}
+        self._captured = captured
+        self._keys: dict[str, str] = {}
+        self._by_content: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def keep(self, key: str) -> tuple[str | None, str | None]:
+        """Keeps a value. Returns the key it is kept under, or ``None`` and the reason why it is not kept."""
+        if key in self._keys:
+            return self._keys[key], None
+        number = int(key)
+        if self._captured is None or number not in self._captured:
+            return None, "the probe did not keep its value"
+        entry = self._captured.entries[number]
+        if entry.dtype not in DTYPES:
+            return None, f"values of {captured_values.DTYPES[entry.dtype][0]} are not kept"
+        value = TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=self._captured.data(number))
+        content = (value.dtype, value.shape, hashlib.sha256(value.data).digest())
+        kept = self._by_content.setdefault(content, key)
+        self.tensors.setdefault(kept, value)
+        self._keys[key] = kept
+        return kept, None
+
+    def fact(self, given: TensorFact) -> TensorFact:
+        """``given`` with the key its value is kept under, or the reason why there is none."""
+        if given.value is None:
+            return given
+        key, reason = self.keep(given.value)
+        return msgspec.structs.replace(given, value=key, value_note=reason or given.value_note)
+
+
 def _with_values(
     document: Document, captured: captured_values.Values | None
 ) -> tuple[Document, dict[str, TensorValue]]:
-    """The values that the document names, and the document with the reason where there is none."""
-    kept: dict[str, TensorValue] = {}
-
-    def keep(key: str | None) -> str | None:
-        """Keeps a value; the reason why it cannot be kept, else ``None``."""
-        if key is None or key in kept:
-            return None
-        number = int(key)
-        if captured is None or number not in captured:
-            return "the probe did not keep its value"
-        entry = captured.entries[number]
-        if entry.dtype not in DTYPES:
-            return f"values of {captured_values.DTYPES[entry.dtype][0]} are not kept"
-        kept[key] = TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=captured.data(number))
-        return None
-
-    def fact(given: TensorFact) -> TensorFact:
-        reason = keep(given.value)
-        return given if reason is None else msgspec.structs.replace(given, value=None, value_note=reason)
-
-    nodes: dict[str, Any] = {}
+    """The document with the keys of the values that are kept, and those values."""
+    kept = _KeptValues(captured)
+    nodes: dict[str, Node] = {}
     for address, node in document.nodes.items():
-        changed = fact(node.tensor) if node.tensor is not None else None
-        nodes[address] = node if changed is node.tensor else msgspec.structs.replace(node, tensor=changed)
+        nodes[address] = node if node.tensor is None else msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
+    inputs = {name: kept.fact(given) for name, given in document.inputs.items()}
     parameters = {
-        name: parameter if keep(parameter.value) is None else msgspec.structs.replace(parameter, value=None)
-        for name, parameter in document.parameters.items()
+        name: given if given.value is None else msgspec.structs.replace(given, value=kept.keep(given.value)[0])
+        for name, given in document.parameters.items()
     }
-    inputs = {name: fact(given) for name, given in document.inputs.items()}
-    return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept
+    return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept.tensors

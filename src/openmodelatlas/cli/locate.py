@@ -1,0 +1,71 @@
+"""From what a user calls an atlas to the built one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from openmodelatlas.bundle import store
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.errors import UsageError
+
+MODEL_HELP = "MODEL is a built model's name, the source it was built from, or the folder of a bundle."
+
+
+def open_atlas(name: str) -> Atlas:
+    """The built atlas called ``name``.
+
+    Raises:
+        UsageError: it is not built; the advice tells how to, or names what is.
+        BundleError: it is damaged or of another format.
+    """
+    atlas, rest = open_page(name, None)
+    if rest:
+        raise UsageError(f"{name!r} is a page, not a model.", advice=f"The model is {atlas.document.model}.")
+    return atlas
+
+
+def open_page(name: str, address: str | None) -> tuple[Atlas, str]:
+    """The atlas and the address within it; ``name`` may hold both: ``kimi-k2/layers/dense``. Raises as above."""
+    built = list_built(home())
+    model = built_name(name, built)
+    if model is not None:
+        return store.read(model_folder(home(), model)), address or ""
+    folder = Path(name)
+    if (folder / "current").is_file() or (folder / "manifest.json").is_file():
+        return store.read(folder), address or ""
+    first, _, rest = name.partition("/")
+    if first.lower() in built:
+        inside = "/".join(part for part in (rest.strip("/"), address) if part)
+        return store.read(model_folder(home(), first.lower())), inside
+    raise not_built(name, built)
+
+
+def built_name(name: str, built: tuple[str, ...]) -> str | None:
+    """Identifier of the built atlas that ``name`` means: the identifier itself, or the source it was built from."""
+    if name.lower() in built:
+        return name.lower()
+    if not any(mark in name for mark in ":/@"):
+        return None
+    from openmodelatlas.builder import identifier_of
+
+    known = identifier_of(name)
+    return known if known in built else None
+
+
+def not_built(name: str, built: tuple[str, ...]) -> UsageError:
+    """The error for an atlas that is not there."""
+    import difflib
+
+    from openmodelatlas.sources.registry import MODELS
+
+    entry = MODELS.get(name.lower())
+    if entry is not None:
+        return UsageError(
+            f"The atlas of {entry.display_name} is not built.", advice=f"Build it with `oma build {entry.name}`."
+        )
+    if ":" in name or "/" in name:
+        return UsageError(f"There is no atlas of {name!r}.", advice=f"Build it with `oma build {name}`.")
+    near = difflib.get_close_matches(name.lower(), [*built, *MODELS], n=3)
+    advice = f"Close to it: {', '.join(near)}." if near else "`oma models` lists what there is."
+    return UsageError(f"There is no atlas called {name!r}.", advice=advice)

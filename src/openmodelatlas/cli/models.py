@@ -1,0 +1,107 @@
+"""``oma models``: what is registered and what is built."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from openmodelatlas.bundle import store
+from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.errors import BundleError
+
+
+@click.command("models", short_help="List the registered models and what is built.")
+@click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
+def command(as_json: bool) -> None:
+    """List the registered models, with their published parameter counts and sources, and which atlases are built.
+
+    Atlases built from other sources are listed as well.
+    """
+    entries = listing()
+    if as_json:
+        from openmodelatlas.cli.settings import write_json
+
+        write_json(entries)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("name", "model", "parameters", "sources, best first", "atlas"):
+        table.add_column(column, justify="right" if column == "parameters" else "left", overflow="fold")
+    for entry in entries:
+        published = entry["published_parameters"]
+        cells = (
+            Text(entry["model"], "bold"),
+            Text(entry["title"]),
+            Text(f"{published:,}" if published is not None else ""),
+            Text("\n".join(entry["sources"])),
+            _built_text(entry["built"]),
+        )
+        table.add_row(*cells)
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=180, highlight=False)
+    console.print(table)
+    click.echo(f"\nAtlases are kept in {home()}.")
+
+
+def listing() -> list[dict[str, Any]]:
+    """Every registered model in the registry's order, then every other atlas."""
+    from openmodelatlas.sources.registry import MODELS
+
+    built = {model: _built(model) for model in list_built(home())}
+    entries: list[dict[str, Any]] = [
+        {
+            "model": name,
+            "title": entry.display_name,
+            "description": entry.description,
+            "published_parameters": entry.parameters.total,
+            "sources": [source.label for source in entry.sources],
+            "built": built.get(name),
+        }
+        for name, entry in MODELS.items()
+    ]
+    entries += [
+        {
+            "model": model,
+            "title": atlas["title"] or model,
+            "description": None,
+            "published_parameters": None,
+            "sources": [atlas["repository"]] if atlas["repository"] else [],
+            "built": atlas,
+        }
+        for model, atlas in built.items()
+        if model not in MODELS
+    ]
+    return entries
+
+
+def _built(model: str) -> dict[str, Any]:
+    folder = model_folder(home(), model)
+    facts: dict[str, Any] = {"folder": str(folder), "title": None, "repository": None, "revision": None}
+    try:
+        atlas = store.read(folder)
+    except BundleError as error:
+        return facts | {"kind": None, "nodes": None, "parameters": None, "damage": error.what}
+    origin = atlas.document.provenance
+    return facts | {
+        "title": atlas.document.title,
+        "kind": origin.source,
+        "repository": origin.repository,
+        "revision": origin.revision,
+        "nodes": len(atlas),
+        "parameters": atlas.root.parameter_count,
+        "damage": None,
+    }
+
+
+def _built_text(built: dict[str, Any] | None) -> Any:
+    from rich.text import Text
+
+    if built is None:
+        return Text("not built", "dim")
+    if built["damage"]:
+        return Text(f"damaged: {built['damage']}", "red")
+    return Text(f"{built['nodes']:,} pages of {built['repository']} {built['revision'][:12]}", "green")

@@ -1,0 +1,43 @@
+"""What every command knows, and the option that every command has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+@dataclass
+class Settings:
+    """Options of the whole command line.
+
+    Attributes:
+        verbose: whether tracebacks are shown.
+    """
+
+    verbose: bool = False
+
+
+def verbose_option() -> click.Option:
+    """``-v/--verbose``, which may stand before or after the command's name."""
+
+    def note(context: click.Context, _: click.Parameter, value: bool) -> None:
+        settings = context.find_object(Settings)
+        if value and settings is not None:
+            settings.verbose = True
+
+    return click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=note,
+        help="Show the traceback of the model's code, or of a bug, with an error.",
+    )
+
+
+def write_json(value: Any) -> None:
+    """Prints ``value`` as indented JSON on standard output."""
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -1,0 +1,50 @@
+"""``oma show``: one page."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from openmodelatlas.cli.locate import MODEL_HELP, open_page
+
+_PLAIN_WIDTH = 120
+
+
+@click.command("show", short_help="Show one page.", epilog=MODEL_HELP)
+@click.argument("model")
+@click.argument("address", required=False)
+@click.option("--json", "form", flag_value="json", help="The page as JSON (docs/schema/page.schema.json).")
+@click.option("--md", "form", flag_value="md", help="The page as Markdown.")
+def command(model: str, address: str | None, form: str | None) -> None:
+    """Show the page at ADDRESS, or of the whole model if there is none.
+
+    ADDRESS is an address as `oma tree` prints it, the true name of a module (layers count from 0 there), or that of a
+    parameter.
+
+    \b
+    Examples:
+      oma show kimi-k2
+      oma show kimi-k2 layers/dense/self-attn
+      oma show kimi-k2 model.layers.0.self_attn.q_a_proj
+      oma show kimi-k2/layers/moe --json
+    """
+    atlas, name = open_page(model, address)
+    from openmodelatlas.site.page import build_page
+
+    page = build_page(atlas, name)
+    if form == "json":
+        from openmodelatlas.cli.settings import write_json
+
+        write_json(page)
+    elif form == "md":
+        from openmodelatlas.site.markdown import render_markdown
+
+        click.echo(render_markdown(page), nl=False)
+    else:
+        from rich.console import Console
+
+        from openmodelatlas.site.terminal import render
+
+        console = Console() if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH)
+        console.print(render(page))

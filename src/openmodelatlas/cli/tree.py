@@ -1,0 +1,134 @@
+"""``oma tree``: what is inside a model or a part of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.cli.locate import MODEL_HELP, open_page
+from openmodelatlas.graph.document import Node
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from openmodelatlas.site.dimensions import DimensionWriter
+
+_PLAIN_WIDTH = 160
+_MOST_SHAPES = 2
+
+
+@click.command("tree", short_help="Show what is inside a model.", epilog=MODEL_HELP)
+@click.argument("model")
+@click.argument("address", required=False)
+@click.option("--depth", type=click.IntRange(min=1), default=2, show_default=True, help="Levels to show.")
+@click.option("--all", "everything", is_flag=True, help="Also tensors, and operations that only rearrange or cast.")
+@click.option("--json", "as_json", is_flag=True, help="The levels as JSON (always with everything).")
+def command(model: str, address: str | None, depth: int, everything: bool, as_json: bool) -> None:
+    """Show what is inside MODEL, or inside the node at ADDRESS: names, layers, parameters, shapes and addresses.
+
+    \b
+    Examples:
+      oma tree kimi-k2
+      oma tree kimi-k2 layers/moe --depth 3
+      oma tree kimi-k2 layers.0.self_attn --all
+    """
+    atlas, name = open_page(model, address)
+    node = atlas[name]
+    from openmodelatlas.site.dimensions import DimensionWriter
+
+    writer = DimensionWriter(atlas.document.sizes)
+    if as_json:
+        from openmodelatlas.cli.settings import write_json
+
+        write_json(as_data(atlas, node, depth, writer))
+        return
+    from rich.console import Console
+    from rich.tree import Tree
+
+    tree = Tree(line(atlas, node, writer), guide_style="dim")
+    _grow(tree, atlas, node, depth, everything, writer)
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH, highlight=False)
+    console.print(tree)
+
+
+def as_data(atlas: Atlas, node: Node, depth: int, writer: DimensionWriter) -> dict[str, Any]:
+    """``node`` and ``depth`` levels inside it; ``children`` is ``null`` where deeper levels are left out."""
+    return {
+        "model": atlas.document.model,
+        "address": node.address,
+        "label": node.label,
+        "title": node.title,
+        "kind": node.kind,
+        "count": node.count,
+        "members": node.members,
+        "module": node.module,
+        "class_name": node.class_name,
+        "function": node.function,
+        "plumbing": node.plumbing,
+        "repeat": node.repeat.note if node.repeat is not None else None,
+        "parameters": node.parameter_count,
+        "shapes": shapes(atlas, node, writer),
+        "children": [as_data(atlas, child, depth - 1, writer) for child in atlas.children(node)]
+        if depth > 0 or not node.children
+        else None,
+    }
+
+
+def shapes(atlas: Atlas, node: Node, writer: DimensionWriter) -> list[str]:
+    """Shapes of what ``node`` gives, written out in named dimensions; of a tensor its own."""
+    from openmodelatlas.site.dimensions import shape_text
+
+    if node.tensor is not None:
+        return [shape_text(writer.shape(node.tensor.shape))]
+    facts = [atlas.document.nodes.get(port.tensor) for port in node.outputs]
+    return [shape_text(writer.shape(fact.tensor.shape)) for fact in facts if fact is not None and fact.tensor]
+
+
+def line(atlas: Atlas, node: Node, writer: DimensionWriter) -> Text:
+    """One line for ``node``; nothing in it is read as mark-up."""
+    from rich.text import Text
+
+    from openmodelatlas.evidence.claims import layers_text
+
+    text = Text(node.label, style="dim" if node.plumbing or node.kind == "tensor" else "bold")
+    if node.repeat is not None:
+        text.append(f"  {node.repeat.note}", "yellow")
+    if node.members and node.kind == "layer group":
+        text.append(f"  {layers_text(node.members)}", "yellow")
+    if node.parameter_count:
+        text.append(f"  {node.parameter_count:,} parameters", "green")
+    gives = shapes(atlas, node, writer)
+    if gives:
+        more = f" and {len(gives) - 1} more" if len(gives) > _MOST_SHAPES else ""
+        text.append(f"  {gives[-1] if more else ' '.join(gives)}{more}", "cyan")
+    text.append(f"  {node.address or node.kind}", "dim")
+    return text
+
+
+def _grow(tree: Tree, atlas: Atlas, node: Node, depth: int, everything: bool, writer: DimensionWriter) -> None:
+    from rich.text import Text
+
+    left_out = {"tensor": 0, "rearrangement or cast": 0}
+    for child in atlas.children(node):
+        kind = "tensor" if child.kind == "tensor" else "rearrangement or cast" if child.plumbing else None
+        if kind is not None and not everything:
+            left_out[kind] += 1
+            continue
+        branch = tree.add(line(atlas, child, writer))
+        if depth > 1:
+            _grow(branch, atlas, child, depth - 1, everything, writer)
+        elif child.children:
+            branch.label.append("  …", "dim")  # type: ignore[union-attr]
+    words = [f"{count} {_plural(kind, count)}" for kind, count in left_out.items() if count]
+    if words:
+        tree.add(Text(f"{', '.join(words)} (--all)", "dim italic"))
+
+
+def _plural(kind: str, count: int) -> str:
+    if count == 1:
+        return kind
+    return "tensors" if kind == "tensor" else "rearrangements or casts"
