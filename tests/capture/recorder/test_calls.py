@@ -260,3 +260,15 @@ def test_vmap_is_recorded_at_the_authors_level():
     seen = checked(Vectorised(), torch.rand(3, 2))
     assert {o.function.rsplit(".", 1)[-1] for o in seen.recording.operations} >= {"sin", "__add__", "__mul__"}
     assert seen.recording.tensors[seen.operation("__mul__").outputs[0]].shape == [3, 2]
+
+
+class OtherName(nn.Module):
+    def forward(this, x):
+        return x.sin()
+
+
+def test_a_module_is_known_by_its_object_not_by_the_name_self():
+    seen = checked(OtherName(), torch.rand(2))
+    (call,) = seen.recording.calls
+    assert (call.kind, call.module) == ("module", 0)
+    assert call.arguments == {"x": {"tensor": 0}}

@@ -145,7 +145,7 @@ class CallTracer:
         values = frame.f_locals
         module = -1
         if running.is_forward and running.receiver:
-            module = self._encoder.modules.get(id(values.get("self")), -1)
+            module = self._encoder.modules.get(id(values.get(running.receiver)), -1)
         if module >= 0 and stack and stack[-1].module == module:
             module = -1  # super().forward(…): the module's call is open already
         if running.index < 0:
@@ -157,7 +157,10 @@ class CallTracer:
         encode = self._encoder.encode
         found: list[torch.Tensor] = []
         caches = not call.inside_module
-        call.arguments = {name: encode(values[name], found, caches=caches) for name in running.arguments}
+        names = running.arguments
+        if module >= 0 and names and names[0] == running.receiver:
+            names = names[1:]
+        call.arguments = {name: encode(values[name], found, caches=caches) for name in names}
         return self._local
 
     def begin(self, kind: CallKind, name: str, running: RunningCode | None, module: int) -> RunningCall:

@@ -70,6 +70,9 @@ NOT_OPERATIONS = frozenset(
 )
 """Functions that compute nothing: called, never recorded."""
 
+UNINITIALISED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
+"""Functions whose result holds whatever lay in memory."""
+
 TENSOR_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 """Properties of a tensor that give another tensor."""
 
@@ -121,10 +124,11 @@ class TorchFunction:
         operator_name: the name where an operator instruction called it: ``torch.Tensor.__add__``.
         short: last part of ``name``.
         kind: ``pass`` (never recorded), ``record`` (if it gives or writes tensors), ``read`` (always recorded).
+        uninitialised: whether its result holds whatever lay in memory.
         writes: whether it is known by its name to write to its first argument.
     """
 
-    __slots__ = ("kind", "name", "operator_name", "short", "writes")
+    __slots__ = ("kind", "name", "operator_name", "short", "uninitialised", "writes")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         name = public_name(function)
@@ -140,6 +144,7 @@ class TorchFunction:
             self.kind = "pass"
         elif self.short in DATA_READERS:
             self.kind = "read"
+        self.uninitialised = self.short in UNINITIALISED
         self.name = name
         self.operator_name = name.removesuffix(self.short) + _OPERATORS.get(self.short, self.short)
         self.writes = (

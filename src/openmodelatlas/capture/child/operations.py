@@ -97,6 +97,8 @@ class OperationRecorder:
         except RuntimeError:  # inference tensors
             versions = [version_of(tensor) for tensor in found]
         result = func(*args, **kwargs) if kwargs else func(*args)
+        if known is not None and known.uninitialised:
+            _clear(result)
         outputs: list[int] = []
         previous: list[int] = []
         written = self._written(known, found, versions, args, kwargs, result)
@@ -216,6 +218,13 @@ class OperationRecorder:
                     previous.append(number)
                     fresh.add(tensors.enter(other, "operation", len(self.operations)))
                     outputs.append(tensors.number(other))
+
+
+def _clear(result: Any) -> None:
+    """Zeros in place of what lay in memory, so that two runs record the same values."""
+    if isinstance(result, torch.Tensor) and result.device.type != "meta":
+        with torch.no_grad():
+            result.zero_()
 
 
 def _flatten(value: Any) -> list[torch.Tensor]:

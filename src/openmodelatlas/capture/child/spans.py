@@ -45,7 +45,7 @@ class RunningCode:
         index: index into ``Recording.codes``; -1 for the ``forward`` of torch's modules.
         file: index into ``Recording.files``; -1 like ``index``.
         arguments: parameter names that call records list, in order, ``self`` and ``cls`` left out.
-        receiver: name of the first parameter if it is ``self``, else empty.
+        receiver: name of the first parameter, empty if there is none.
         generator: whether frames of it are suspended and resumed.
         sites: instruction offset to (index of its span, whether an operator runs there).
     """
@@ -57,7 +57,7 @@ class RunningCode:
         self.code = code
         self.index = index
         self.file = file
-        self.receiver = names[0] if names and names[0] == "self" else ""
+        self.receiver = names[0] if code.co_argcount else ""
         self.arguments = tuple(n for i, n in enumerate(names) if not (i == 0 and n in {"self", "cls"}) and n[0] != ".")
         self.generator = bool(
             code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
