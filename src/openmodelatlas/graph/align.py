@@ -122,14 +122,18 @@ class Aligner:
         return [self._site(key, tuple((event,) for event in column)) for key, column in pairs]
 
     def _merge(self, bodies: Sequence[tuple[int, list[Item]]]) -> list[Element]:
-        """Aligns several runs of one body. A key that recurs within a run is told apart by its occurrence."""
+        """Aligns several runs of one body.
+
+        Modules compare without their indices, since runs differ in which experts they hit. A key that recurs within a
+        run is told apart by its occurrence.
+        """
         order: list[tuple[Key, int]] = []
         found: dict[tuple[Key, int], list[tuple[int, Item]]] = {}
         for probe, items in bodies:
             seen: dict[Key, int] = {}
             insert_at = 0
             for item in items:
-                key = item.key if isinstance(item, LoopRun) else self._trees[probe].key(item)
+                key = item.key if isinstance(item, LoopRun) else self._trees[probe].relative_key(item)
                 occurrence = (key, seen.get(key, 0))
                 seen[key] = occurrence[1] + 1
                 if occurrence in found:
@@ -146,7 +150,7 @@ class Aligner:
         if runs:
             return self._loop_site(key, runs)
         events = [(probe, item) for probe, item in items if isinstance(item, int)]
-        return self._site(key, self._by_probe(events))
+        return self._site(self._trees[events[0][0]].key(events[0][1]), self._by_probe(events))
 
     def _by_probe(self, events: Iterable[tuple[int, int]]) -> Instances:
         rows: list[list[int]] = [[] for _ in self._trees]

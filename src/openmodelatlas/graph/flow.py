@@ -197,11 +197,12 @@ class Flow:
             return [name.removeprefix("kwargs.").removeprefix("args.") for name, _ in recorded]
         expression = draft.expression if draft.operation else site
         place = self._trees[site.probe].place(expression.event) if expression is not None else None
-        operands = operand_texts(self._syntax[place[0]], place[1:]) if place is not None else []
+        function = self._trees[site.probe].operation(site.event).function
+        method = function.startswith("torch.Tensor.") and not draft.operation
+        operands = operand_texts(self._syntax[place[0]], place[1:], receiver=method) if place is not None else []
         origins = [self._trees[site.probe].recording.tensors[number].origin for _, number in recorded]
         if draft.operation:
             # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
-            operands = operands[1:]
             recorded = [("" if origin != "parameter" else "weight", n) for (_, n), origin in zip(recorded, origins)]
         handed = [i for i, origin in enumerate(origins) if not draft.operation or origin not in ("parameter", "buffer")]
         texts = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}

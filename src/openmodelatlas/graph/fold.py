@@ -13,7 +13,7 @@ from typing import Any
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors, relative_key
+from openmodelatlas.graph.wiring import Wiring, argument_tensors
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 
 
@@ -166,7 +166,7 @@ class Folder:
             return self._number("loop", element.key, bodies)
         tree = self._trees[element.probe]
         children = tuple(self.structure(child) for child in element.children)
-        return self._number(relative_key(tree, element.key), self._references(element, tree), children)
+        return self._number(tree.keys.relative(element.key), self._references(element, tree), children)
 
     def _round_structure(self, part: list[Element]) -> int:
         """Like the structure of its elements, with the tensors from outside numbered by their first use."""

@@ -130,8 +130,8 @@ class Labels:
         condition = draft.decision.condition
         if condition.targets:
             text = ", ".join(condition.targets)
-            title = f"{naming.spoken(condition.targets[-1])}, if {condition.test}"
-            return Name(title, f"Choice of {text}", naming.slug(f"choose {condition.targets[-1]}"))
+            title = f"{naming.spoken(condition.targets[0])}, if {condition.test}"
+            return Name(title, f"Choice of {text}", naming.slug(f"choose {condition.targets[0]}"))
         return Name(f"If {condition.test}", f"if {condition.test}", naming.slug(f"if {condition.test}")[:40].strip("-"))
 
     def _loop_name(self, draft: Draft) -> Name:

@@ -27,8 +27,7 @@ from openmodelatlas.graph.naming import is_plumbing
 from openmodelatlas.graph.repeats import repeat_of
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.syntax import FileSyntax, position
-from openmodelatlas.graph.tree import Place, Tree
-from openmodelatlas.graph.wiring import starred
+from openmodelatlas.graph.tree import Place, Tree, starred
 
 _MOST_TEXT = 400
 Phase = Literal["prefill", "decode"]

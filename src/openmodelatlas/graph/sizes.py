@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index, relative_key
+from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
 
@@ -62,7 +62,7 @@ class Sizes:
         self._outputs: dict[tuple[Site, int], Shape] = {}
         self._loops: dict[Site, LoopSite] = {}
         self._contexts: dict[Site, int] = {}
-        self._context_numbers: dict[tuple[object, ...], int] = {}
+        self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
 
     def prepare(self, root: Site) -> None:
@@ -89,8 +89,8 @@ class Sizes:
 
     def _context(self, site: Site, parent: int) -> int:
         """A number for a place in the model, the same in every layer."""
-        key = relative_key(self._trees[site.probe], site.key)
-        return self._context_numbers.setdefault((parent, *key), len(self._context_numbers))
+        key = self._trees[site.probe].keys.relative(site.key)
+        return self._context_numbers.setdefault((parent, key), len(self._context_numbers))
 
     def _note_dependence(self, site: Site, context: int, repeat: int) -> None:
         first = self._roles.solving[0]

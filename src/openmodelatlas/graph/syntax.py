@@ -44,7 +44,7 @@ class Condition:
         first, last: lines of the whole statement (an ``elif`` is a statement of its own inside the ``else``).
         test: text of the condition.
         body, orelse: lines of the two arms, inclusive; ``orelse`` is ``None`` where there is no ``else``.
-        targets: variables assigned in either arm.
+        targets: variables assigned in both arms or, where there are none, in either.
         column, end_column: columns of the statement's first and last character.
     """
 
@@ -231,7 +231,9 @@ def _condition(file: FileSyntax, node: ast.If) -> Condition | None:
     if body[0] <= (node.test.end_lineno or node.test.lineno):
         return None
     orelse = (node.orelse[0].lineno, node.orelse[-1].end_lineno or node.lineno) if node.orelse else None
-    targets = {name.id: None for statement in [*node.body, *node.orelse] for name in assigned_names(statement)}
+    arms = [{name.id: None for statement in arm for name in assigned_names(statement)} for arm in (node.body, node.orelse)]
+    both = [name for name in arms[0] if name in arms[1]]
+    targets = both or list(arms[0] | arms[1])
     return Condition(
         first=node.lineno,
         last=node.end_lineno or node.lineno,
@@ -289,12 +291,15 @@ def _target_text(file: FileSyntax, node: ast.expr) -> str | None:
     return None
 
 
-def operand_texts(file: FileSyntax, where: Position) -> list[str | None]:
-    """Texts of the operands of the expression at ``where`` in evaluation order; ``None`` for long or constant ones."""
-    return [_simple_text(file, node) for node in _operands(file.at(where))]
+def operand_texts(file: FileSyntax, where: Position, *, receiver: bool) -> list[str | None]:
+    """Texts of the operands of the expression at ``where`` in evaluation order; ``None`` for long or constant ones.
+
+    ``receiver`` says whether a call's receiver is an operand (``x.view(…)``) or a library (``torch.cat(…)``).
+    """
+    return [_simple_text(file, node) for node in _operands(file.at(where), receiver)]
 
 
-def _operands(node: ast.AST | None) -> list[ast.expr]:
+def _operands(node: ast.AST | None, receiver: bool) -> list[ast.expr]:
     match node:
         case ast.BinOp():
             return [node.left, node.right]
@@ -307,8 +312,11 @@ def _operands(node: ast.AST | None) -> list[ast.expr]:
         case ast.Subscript():
             return [node.value]
         case ast.Call():
-            receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-            return [*receiver, *node.args, *(keyword.value for keyword in node.keywords)]
+            first = [node.func.value] if receiver and isinstance(node.func, ast.Attribute) else []
+            operands: list[ast.expr] = []
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                operands.extend(argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument])
+            return [*first, *operands]
         case _:
             return []
 

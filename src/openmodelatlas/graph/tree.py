@@ -5,6 +5,7 @@ An *event* is an integer: operation ``i`` is ``i``, call ``j`` is ``~j``; so a l
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +17,21 @@ Place = tuple[str, int, int, int, int]
 """File path, line, column, end line, end column."""
 
 
+_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
+
+
+def starred(name: str) -> str:
+    """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
+    return _INDEX.sub("*", name)
+
+
 class Keys:
     """Interns the descriptions of places, so that equal places of all recordings compare as integers."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Any, ...], Key] = {}
         self._descriptions: list[tuple[Any, ...]] = []
+        self._relative: dict[Key, Key] = {}
 
     def number(self, *description: Any) -> Key:
         """The number of a description; the same for equal ones."""
@@ -30,6 +40,17 @@ class Keys:
             number = self._numbers[description] = len(self._descriptions)
             self._descriptions.append(description)
         return number
+
+    def relative(self, key: Key) -> Key:
+        """The number of the same place without the indices of the modules it runs."""
+        relative = self._relative.get(key)
+        if relative is None:
+            described = self._descriptions[key]
+            relative = key
+            if described[0] == "module":
+                relative = self.number(described[0], described[1], starred(described[2]), *described[3:])
+            self._relative[key] = relative
+        return relative
 
     def describe(self, key: Key) -> tuple[Any, ...]:
         """The description that a number stands for."""
@@ -140,6 +161,10 @@ class Tree:
     def key(self, event: int) -> Key:
         """The place of an event."""
         return self.operation_keys[event] if event >= 0 else self.call_keys[~event]
+
+    def relative_key(self, event: int) -> Key:
+        """The place of an event without the indices of modules."""
+        return self.keys.relative(self.key(event))
 
     def place(self, event: int) -> Place | None:
         """Where the event's expression stands; ``None`` where that is not known."""

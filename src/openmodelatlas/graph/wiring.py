@@ -7,33 +7,16 @@ the previous round filled is *carried*, whatever filled it in the first round.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.align import Element, LoopSite, Site
-from openmodelatlas.graph.tree import Key, Tree
+from openmodelatlas.graph.tree import Tree, starred
 
 Path = tuple[int, ...]
 Reference = tuple[Any, ...]
-
-_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
-
-
-def starred(name: str) -> str:
-    """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
-    return _INDEX.sub("*", name)
-
-
-def relative_key(tree: Tree, key: Key) -> tuple[Any, ...]:
-    """The place that a key stands for, without the indices of the modules it runs."""
-    described = tree.keys.describe(key)
-    if described[0] == "module":
-        return (described[0], described[1], starred(described[2]), *described[3:])
-    return described
-
 
 def tensors_in(value: Any, depth: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
     """Tensor numbers in an encoded value (see ``capture.recording``), each with its path, at most ``depth`` deep."""
