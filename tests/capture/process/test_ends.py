@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from openmodelatlas.capture import process, processes
+from openmodelatlas.capture import process, processes, watch
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.errors import CaptureError, LimitError, ModelCodeError, RecordingError, SandboxError
 
@@ -95,8 +95,9 @@ def test_writes_one_file_without_end(run: Run) -> None:
         run("writes_one_large_file")
 
 
-def test_writes_many_files(run: Run) -> None:
-    with pytest.raises(LimitError, match="wrote more than 20,000 files"):
+def test_writes_many_files(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_MOST_FILES", 2_000)
+    with pytest.raises(LimitError, match="wrote more than 2,000 files"):
         run("writes_many_files")
 
 
