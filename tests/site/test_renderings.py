@@ -58,7 +58,7 @@ def test_pages_are_well_formed_without_scripts_or_inline_styles(samples: list[An
     for atlas in samples:
         builder = PageBuilder(atlas)
         for node in atlas:
-            parsed = _parsed(renderer.page(builder.page(node), atlas.lines_of))
+            parsed = _parsed(renderer.page(builder.page(node), atlas))
             assert "script" not in parsed.tags
             names = {name for _, name, _ in parsed.attributes}
             assert "style" not in names
@@ -69,7 +69,7 @@ def test_pages_are_well_formed_without_scripts_or_inline_styles(samples: list[An
 
 def test_the_fields_of_the_branch_page(samples: list[Any]) -> None:
     page = build_page(samples[1], "layers/first/add-attention-update")
-    text = " ".join(_parsed(HtmlRenderer().page(page, samples[1].lines_of)).text.split())
+    text = " ".join(_parsed(HtmlRenderer().page(page, samples[1])).text.split())
     for expected in (
         "93 layers First layer",
         "no parameters running + update · lines 48–51",
@@ -111,7 +111,7 @@ def hostile(samples: list[Any]) -> Page:
 
 
 def test_every_datum_is_escaped(samples: list[Any], hostile: Page) -> None:
-    html = HtmlRenderer().page(hostile, samples[0].lines_of)
+    html = HtmlRenderer().page(hostile, samples[0])
     parsed = _parsed(html)
     assert "script" not in parsed.tags
     assert "49" not in re.findall(r"\d+", html.replace("7*7", ""))

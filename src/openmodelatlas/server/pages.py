@@ -95,7 +95,7 @@ class Pages:
         elif form == "md":
             body = render_markdown(page).encode("utf-8", errors="replace")
         else:
-            body = self._renderer.page(page, atlas.lines_of).encode("utf-8", errors="replace")
+            body = self._renderer.page(page, atlas).encode("utf-8", errors="replace")
         etag = f"{atlas.folder.name}-{__version__}-{form}"
         return Answer(status=200, content_type=_TYPES[form], body=body, etag=etag)
 

@@ -84,7 +84,7 @@ def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | Non
             page = builder.page(node)
             place = folder / page_folder(page.model, page.address)
             place.mkdir(parents=True, exist_ok=True)
-            html = renderer.page(page, atlas.lines_of)
+            html = renderer.page(page, atlas)
             (place / "index.html").write_bytes(html.encode("utf-8", errors="replace"))
             (place / "index.md").write_bytes(render_markdown(page).encode("utf-8", errors="replace"))
             (place / "index.json").write_bytes(msgspec.json.encode(page))

@@ -11,14 +11,17 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
+from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.claims import ranges_text
 from openmodelatlas.evidence.excerpt import omission
-from openmodelatlas.evidence.sources import Evidence, LinesOf
+from openmodelatlas.evidence.sources import Evidence
 from openmodelatlas.site.fields import Page, PageChild
 from openmodelatlas.site.highlight import Highlighter, cold_reason
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.paths import page_folder, to_root
 from openmodelatlas.site.words import lines_text, safe_url, short_revision
+
+_SHOWN_OUTPUTS = 8
 
 _FOLDER = Path(__file__).parent
 
@@ -38,12 +41,12 @@ class HtmlRenderer:
         self._index = environment.get_template("index.html")
         self._message = environment.get_template("message.html")
 
-    def page(self, page: Page, lines_of: LinesOf) -> str:
+    def page(self, page: Page, atlas: Atlas) -> str:
         """The page as one HTML document, for the folder that :func:`page_folder` gives.
 
         Args:
             page: what it says.
-            lines_of: gives the lines of a cited file, for the parts of excerpts that open on demand.
+            atlas: what it was built from, for the names of other nodes and the parts of excerpts that open on demand.
         """
         code = page.code
         highlighted = None
@@ -55,10 +58,13 @@ class HtmlRenderer:
         return self._page.render(
             page=page,
             code_html=highlighted,
-            excerpts=[_excerpt_parts(source, lines_of(source.file)) for source in page.sources],
+            excerpts=[_excerpt_parts(source, atlas.lines_of(source.file)) for source in page.sources],
             children=_split_children(page.children),
+            arguments=_split_arguments(page.arguments),
+            shown_outputs=_SHOWN_OUTPUTS,
             root=root,
             href=_linker(page.model, root),
+            name_of=_namer(page, atlas),
         )
 
     def index(self, models: list[Listing]) -> str:
@@ -84,6 +90,23 @@ def _linker(model: str, root: str) -> Any:
     return href
 
 
+def _namer(page: Page, atlas: Atlas) -> Any:
+    """A function from an address to what a link from ``page`` calls that node: where it is, if that is elsewhere."""
+    nodes = atlas.document.nodes
+    around = {page.address, *(crumb.address for crumb in page.breadcrumb)}
+
+    def name_of(address: str) -> str:
+        node = nodes.get(address)
+        if node is None:
+            return address
+        name = node.title if node.kind in ("operation", "tensor") else node.label or node.title
+        if node.parent and node.parent not in around:
+            name += f" in {nodes[node.parent].label}"
+        return name
+
+    return name_of
+
+
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -99,6 +122,7 @@ def _environment() -> jinja2.Environment:
         shape=_shape,
         ranges=ranges_text,
         thousands="{:,}".format,
+        number=lambda value: f"{value:.6g}" if isinstance(value, float) else str(value),
         lines=lines_text,
         safe_url=safe_url,
         cold_reason=cold_reason,
@@ -145,3 +169,11 @@ def _split_children(children: tuple[PageChild, ...]) -> dict[str, list[PageChild
     for child in children:
         groups["tensors" if child.kind == "tensor" else "plumbing" if child.plumbing else "steps"].append(child)
     return groups
+
+
+def _split_arguments(arguments: dict[str, str]) -> dict[str, Any]:
+    """Arguments that say something, and the names of those that are ``None``."""
+    return {
+        "given": {name: text for name, text in arguments.items() if text != "None"},
+        "none": [name for name, text in arguments.items() if text == "None"],
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from openmodelatlas.errors import UsageError
@@ -15,6 +16,7 @@ _MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))})
 
 
+@lru_cache(maxsize=65536)
 def page_folder(model: str, address: str) -> PurePosixPath:
     """The folder of a page relative to the root of the site; its files are ``index.html``, ``.md`` and ``.json``.
 

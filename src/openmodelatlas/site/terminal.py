@@ -133,7 +133,8 @@ def _children(page: Page) -> RenderableType:
     table = _plain_table("name", "kind", "gives", "parameters", "address", head=True)
 
     def row(child: PageChild) -> None:
-        label = f"{child.label} ({child.note})" if child.note else child.label
+        name = child.title if child.kind in ("operation", "tensor") else child.label
+        label = f"{name} ({child.note})" if child.note else name
         parameters = f"{child.parameter_count:,}" if child.parameter_count else ""
         style = "dim" if child.plumbing or child.kind == "tensor" else ""
         cells = (label, child.kind, "; ".join(child.outputs), parameters, child.address)
