@@ -169,6 +169,21 @@ def test_gated_norm_rounds_once():
     assert dict(module.named_parameters()).keys() == {"weight"}
 
 
+def test_norm_modules_have_the_parameters_of_the_originals():
+    x, g = torch.randn(3, 6), torch.randn(3, 6)
+    assert set(norms.RMSNorm(6).state_dict()) == {"weight"}
+    assert set(norms.LayerNorm(6, bias=True).state_dict()) == {"weight", "bias"}
+    assert not norms.RMSNorm(6, elementwise_affine=False).state_dict()
+    gated = norms.FusedLayerNormGated(6, bias=True, activation="sigmoid")
+    assert set(gated.state_dict()) == {"weight", "bias"}
+    torch.testing.assert_close(gated(x, g), torch.nn.functional.layer_norm(x, (6,), eps=1e-5) * torch.sigmoid(g))
+    torch.testing.assert_close(norms.FusedRMSNormSwishGate(6)(x, g), norms.FusedRMSNormGated(6)(x, g))
+    torch.testing.assert_close(norms.RMSNorm(6, eps=1e-5)(x), torch.nn.functional.rms_norm(x, (6,), eps=1e-5))
+    torch.testing.assert_close(norms.LayerNorm(6)(x), torch.nn.functional.layer_norm(x, (6,)))
+    with pytest.raises(ValueError, match="activation"):
+        norms.FusedRMSNormGated(6, activation="relu")
+
+
 def test_length_norm():
     x = torch.randn(2, 3, 7)
     wanted = numbers(x) / np.sqrt((numbers(x) ** 2).sum(-1, keepdims=True) + 1e-6)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from openmodelatlas.capture.standins import UnsupportedCallError
 from openmodelatlas.capture.standins.flash_attn import attention, padding
+from openmodelatlas.capture.standins.flash_attn import packed as packed_attention
 from openmodelatlas.capture.standins.flash_attn.rotary import apply_rotary_emb
 
 from .delta_formula import numbers
@@ -82,13 +83,20 @@ def test_causal_mask_aligns_at_the_last_token_and_unseen_rows_are_zero():
 def test_packed_sequences_equal_separate_ones():
     starts_q, starts_k = torch.tensor([0, 2, 2, 5]), torch.tensor([0, 4, 5, 8])
     q, k, v = torch.randn(5, 4, 3), torch.randn(8, 2, 3), torch.randn(8, 2, 3)
-    output = attention.flash_attn_varlen_func(q, k, v, starts_q, starts_k, 3, 4, causal=True, window_size=(1, 1))
+    output = packed_attention.flash_attn_varlen_func(q, k, v, starts_q, starts_k, 3, 4, causal=True, window_size=(1, 1))
     for number in range(3):
         a, b = slice(*starts_q[number : number + 2].tolist()), slice(*starts_k[number : number + 2].tolist())
         wanted = formula_heads(q[None, a], k[None, b], v[None, b], causal=True, window=(1, 1))
         np.testing.assert_allclose(numbers(output[None, a]), wanted, atol=1e-5)
+    both = packed_attention.flash_attn_varlen_kvpacked_func(
+        q, torch.stack([k, v], 1), starts_q, starts_k, 3, 4, causal=True, window_size=(1, 1)
+    )
+    assert torch.equal(both, output)
+    alike = packed_attention.flash_attn_varlen_func(k, k, v, starts_k, starts_k, 4, 4, causal=True)
+    three = packed_attention.flash_attn_varlen_qkvpacked_func(torch.stack([k, k, v], 1), starts_k, 4, causal=True)
+    assert torch.equal(three, alike)
     with pytest.raises(ValueError, match="sequences"):
-        attention.flash_attn_varlen_func(q, k, v, starts_q, starts_k[:3], 3, 4)
+        packed_attention.flash_attn_varlen_func(q, k, v, starts_q, starts_k[:3], 3, 4)
 
 
 def test_types_meta_and_packed_input():
@@ -101,7 +109,7 @@ def test_types_meta_and_packed_input():
     assert attention.flash_attn_qkvpacked_func(meta).shape == output.shape
     edges = torch.empty(3, device="meta", dtype=torch.int32)
     packed = meta.flatten(0, 1)
-    assert attention.flash_attn_varlen_func(*packed.unbind(1), edges, edges, 5, 5).shape == (10, 4, 8)
+    assert packed_attention.flash_attn_varlen_func(*packed.unbind(1), edges, edges, 5, 5).shape == (10, 4, 8)
     cached = attention.flash_attn_with_kvcache(*meta.unbind(2), cache_seqlens=edges, return_softmax_lse=True)
     assert [x.shape for x in cached] == [(2, 5, 4, 8), (2, 4, 5)]
 

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from openmodelatlas.capture.standins import UnsupportedCallError
 from openmodelatlas.capture.standins.causal_conv1d.convolution import causal_conv1d_fn
-from openmodelatlas.capture.standins.mamba_ssm import norms
+from openmodelatlas.capture.standins.mamba_ssm import add_norm, norms
 from openmodelatlas.capture.standins.mamba_ssm.selective_scan import (
     mamba_inner_fn,
     selective_scan_fn,
@@ -273,6 +273,27 @@ def test_gated_norms_equal_the_definition(groups, size, centred, before, gated, 
         wanted = wanted * gate
     np.testing.assert_allclose(numbers(module(x, z if gated else None)), wanted, atol=2e-5, rtol=1e-4)
     assert set(module.state_dict()) == ({"weight", "bias"} if centred else {"weight"})
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("residual_type", [None, torch.float32, torch.bfloat16])
+def test_adding_norms(centred, residual_type):
+    x, weight, bias = torch.randn(2, 3, 8).bfloat16(), torch.randn(8), torch.randn(8)
+    residual = None if residual_type is None else torch.randn(2, 3, 8).to(residual_type)
+    function = add_norm.layer_norm_fn if centred else add_norm.rms_norm_fn
+    output, kept = function(x, weight, bias, residual, eps=1e-3, prenorm=True, residual_in_fp32=True)
+    total = numbers(x) + (0 if residual is None else numbers(residual))
+    middle = total - total.mean(-1, keepdims=True) if centred else total
+    wanted = middle / np.sqrt((middle**2).mean(-1, keepdims=True) + 1e-3) * numbers(weight) + numbers(bias)
+    assert (output.dtype, kept.dtype) == (torch.bfloat16, residual_type or torch.float32)
+    np.testing.assert_allclose(numbers(output), wanted, atol=0.03, rtol=0.01)
+    np.testing.assert_allclose(numbers(kept), total, atol=0.02, rtol=0.01)
+    module = add_norm.RMSNorm(8, eps=1e-3)
+    torch.testing.assert_close(module(x, residual), add_norm.rms_norm_fn(x, torch.ones(8), None, residual, eps=1e-3))
+    with pytest.raises(UnsupportedCallError, match="rowscale"):
+        function(x, weight, bias, rowscale=torch.ones(6))
+    with pytest.raises(UnsupportedCallError, match="dropout"):
+        function(x, weight, bias, dropout_p=0.1)
 
 
 def test_types_meta_and_refusals():

@@ -56,6 +56,7 @@ PACKAGES: dict[str, Package] = {
             "2.8.3.post2",
             (
                 f"{HERE}.flash_attn.attention",
+                f"{HERE}.flash_attn.packed",
                 f"{HERE}.flash_attn.padding",
                 f"{HERE}.flash_attn.rotary",
             ),
@@ -68,6 +69,7 @@ PACKAGES: dict[str, Package] = {
                 f"{HERE}.mamba_ssm.selective_scan",
                 f"{HERE}.mamba_ssm.ssd",
                 f"{HERE}.mamba_ssm.norms",
+                f"{HERE}.mamba_ssm.add_norm",
             ),
         ),
     )

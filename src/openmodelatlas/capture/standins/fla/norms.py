@@ -6,43 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from openmodelatlas.capture.standins.normalise import residual_norm
 from openmodelatlas.capture.standins.registry import kernel, public
 from openmodelatlas.capture.standins.sequences import l2_normalise
 from openmodelatlas.capture.standins.specs import fla as specs
 
 Normed = Tensor | tuple[Tensor, Tensor]
 GATES = ("swish", "silu", "sigmoid")
-
-
-def _norm(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    residual_in_fp32: bool,
-    centred: bool,
-) -> tuple[Tensor, Tensor]:
-    """Normalised ``x`` [..., D] in float32, and the sum it came from as later layers keep it.
-
-    That sum has the residual's type, or float32 if asked for, or is ``x`` itself without a residual (fla-core 0.6.0,
-    fla/modules/norm/layernorm.py layer_norm_fwd).
-    """
-    wide = x.float()
-    if residual is not None:
-        if residual.shape != x.shape:
-            raise ValueError(f"the residual {list(residual.shape)} must have the shape of the input {list(x.shape)}")
-        wide = wide + residual.float()
-    kept_type = residual.dtype if residual is not None else torch.float32 if residual_in_fp32 else x.dtype
-    kept = wide.to(kept_type) if residual is not None or kept_type != x.dtype else x
-    if centred:
-        wide = wide - wide.mean(-1, keepdim=True)
-    normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
-    if weight is not None:
-        normed = normed * weight.float()
-    if bias is not None:
-        normed = normed + bias.float()
-    return normed, kept
 
 
 def _gated(normed: Tensor, g: Tensor, activation: str) -> Tensor:
@@ -66,7 +36,7 @@ def rms_norm(
 
     With ``prenorm`` the sum before the norm is returned too.
     """
-    normed, kept = _norm(x, weight, bias, residual, eps, residual_in_fp32, centred=False)
+    normed, kept = residual_norm(x, weight, bias, residual, eps, residual_in_fp32, centred=False)
     return (normed.to(x.dtype), kept) if prenorm else normed.to(x.dtype)
 
 
@@ -84,7 +54,7 @@ def layer_norm(
 
     With ``prenorm`` the sum before the norm is returned too.
     """
-    normed, kept = _norm(x, weight, bias, residual, eps, residual_in_fp32, centred=True)
+    normed, kept = residual_norm(x, weight, bias, residual, eps, residual_in_fp32, centred=True)
     return (normed.to(x.dtype), kept) if prenorm else normed.to(x.dtype)
 
 
@@ -104,7 +74,7 @@ def rms_norm_gated(
 
     The gate is ``silu`` (also called ``swish``) or ``sigmoid`` of ``g``, and applied after gain and bias.
     """
-    normed, kept = _norm(x, weight, bias, residual, eps, residual_in_fp32, centred=False)
+    normed, kept = residual_norm(x, weight, bias, residual, eps, residual_in_fp32, centred=False)
     output = _gated(normed, g, activation).to(x.dtype)
     return (output, kept) if prenorm else output
 
@@ -122,7 +92,7 @@ def layer_norm_gated(
     eps: float = 1e-6,
 ) -> Normed:
     """Layer norm of ``x`` [..., D] times the activated gate ``g`` [..., D], in the type of ``x``."""
-    normed, kept = _norm(x, weight, bias, residual, eps, residual_in_fp32, centred=True)
+    normed, kept = residual_norm(x, weight, bias, residual, eps, residual_in_fp32, centred=True)
     output = _gated(normed, g, activation).to(x.dtype)
     return (output, kept) if prenorm else output
 
@@ -222,6 +192,39 @@ class FusedRMSNormGated(_Norm):
     ) -> Normed:
         """See :func:`rms_norm_gated`."""
         return rms_norm_gated(
+            x, g, self.weight, self.bias, self.activation, residual, prenorm, residual_in_fp32, self.eps
+        )
+
+
+@public("fla.modules.FusedLayerNormGated", "fla.modules.fused_norm_gate.FusedLayerNormGated")
+class FusedLayerNormGated(_Norm):
+    """Gated layer norm with ``weight`` and, if asked for, ``bias`` [D] (same file as :class:`FusedRMSNormGated`)."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        elementwise_affine: bool = True,
+        bias: bool = False,
+        activation: str = "swish",
+        eps: float = 1e-5,
+        device: torch.device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(hidden_size, elementwise_affine, bias, eps, device, dtype)
+        if activation not in GATES:
+            raise ValueError(f"the activation must be one of {', '.join(GATES)}, not {activation}")
+        self.activation = activation
+
+    def forward(
+        self,
+        x: Tensor,
+        g: Tensor,
+        residual: Tensor | None = None,
+        prenorm: bool = False,
+        residual_in_fp32: bool = False,
+    ) -> Normed:
+        """See :func:`layer_norm_gated`."""
+        return layer_norm_gated(
             x, g, self.weight, self.bias, self.activation, residual, prenorm, residual_in_fp32, self.eps
         )
 

@@ -1,4 +1,4 @@
-"""``flash_attn``: softmax attention, over padded batches, packed sequences and caches."""
+"""``flash_attn``: softmax attention over padded batches and caches."""
 
 from __future__ import annotations
 
@@ -7,31 +7,9 @@ from torch import Tensor
 
 from openmodelatlas.capture.standins.absent import refuse
 from openmodelatlas.capture.standins.flash_attn.rotary import rotate
-from openmodelatlas.capture.standins.flash_attn.scores import Options, attend, attend_packed
+from openmodelatlas.capture.standins.flash_attn.scores import EVERYTHING, Window, attend, checked
 from openmodelatlas.capture.standins.registry import kernel
 from openmodelatlas.capture.standins.specs import flash_attn as specs
-
-Window = tuple[int, int]
-EVERYTHING: Window = (-1, -1)
-
-
-def _options(
-    name: str,
-    dropout_p: float,
-    softmax_scale: float | None,
-    causal: bool,
-    window_size: Window,
-    softcap: float,
-    alibi_slopes: Tensor | None,
-    return_attn_probs: bool,
-) -> Options:
-    if dropout_p:
-        refuse(name, "dropout_p", dropout_p)
-    if alibi_slopes is not None:
-        refuse(name, "alibi_slopes", alibi_slopes)
-    if return_attn_probs:
-        refuse(name, "return_attn_probs", True)
-    return Options(softmax_scale, causal, window_size, softcap)
 
 
 @kernel(specs.FLASH_ATTN)
@@ -67,7 +45,7 @@ def flash_attn_func(
         ValueError: heads that do not share evenly.
     """
     name = specs.FLASH_ATTN.name
-    options = _options(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
+    options = checked(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
     return attend(q, k, v, options)[0]
 
 
@@ -86,7 +64,7 @@ def flash_attn_kvpacked_func(
 ) -> Tensor:
     """:func:`flash_attn_func` with keys and values in ``kv`` [B, Tk, 2, HK, D]."""
     name = specs.FLASH_ATTN_KVPACKED.name
-    options = _options(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
+    options = checked(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
     return attend(q, kv[:, :, 0], kv[:, :, 1], options)[0]
 
 
@@ -104,50 +82,8 @@ def flash_attn_qkvpacked_func(
 ) -> Tensor:
     """:func:`flash_attn_func` with queries, keys and values in ``qkv`` [B, T, 3, H, D]."""
     name = specs.FLASH_ATTN_QKVPACKED.name
-    options = _options(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
+    options = checked(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
     return attend(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], options)[0]
-
-
-@kernel(specs.FLASH_ATTN_VARLEN)
-def flash_attn_varlen_func(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    cu_seqlens_q: Tensor,
-    cu_seqlens_k: Tensor,
-    max_seqlen_q: int,
-    max_seqlen_k: int,
-    dropout_p: float = 0.0,
-    softmax_scale: float | None = None,
-    causal: bool = False,
-    window_size: Window = EVERYTHING,
-    softcap: float = 0.0,
-    alibi_slopes: Tensor | None = None,
-    deterministic: bool = False,
-    return_attn_probs: bool = False,
-    block_table: Tensor | None = None,
-) -> Tensor:
-    """Softmax attention within each packed sequence, in float32.
-
-    Args:
-        q: [ΣTq, H, D].
-        k, v: [ΣTk, HK, D]; H is a multiple of HK.
-        cu_seqlens_q, cu_seqlens_k: starts of the sequences, and the end [B+1].
-        max_seqlen_q, max_seqlen_k: longest sequences; schedule of the GPU, no effect here.
-        softmax_scale, causal, window_size, softcap: see :func:`flash_attn_func`.
-
-    Returns:
-        [ΣTq, H, D] in the type of ``q``.
-
-    Raises:
-        UnsupportedCallError: dropout, ALiBi, returned probabilities, paged keys.
-        ValueError: heads that do not share evenly, or different numbers of sequences.
-    """
-    name = specs.FLASH_ATTN_VARLEN.name
-    if block_table is not None:
-        refuse(name, "block_table", block_table)
-    options = _options(name, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
-    return attend_packed(q, k, v, cu_seqlens_q, cu_seqlens_k, options)
 
 
 @kernel(specs.FLASH_ATTN_WITH_KVCACHE)
@@ -197,7 +133,7 @@ def flash_attn_with_kvcache(
     for argument, value in {"cache_leftpad": cache_leftpad, "block_table": block_table}.items():
         if value is not None:
             refuse(name, argument, value)
-    options = _options(name, 0.0, softmax_scale, causal, window_size, softcap, alibi_slopes, False)
+    options = checked(name, 0.0, softmax_scale, causal, window_size, softcap, alibi_slopes, False)
     if q.is_meta:
         both = attend(q, k_cache, v_cache, options)
         return both if return_softmax_lse else both[0]

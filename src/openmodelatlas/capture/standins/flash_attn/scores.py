@@ -7,7 +7,11 @@ import dataclasses
 import torch
 from torch import Tensor
 
+from openmodelatlas.capture.standins.absent import refuse
 from openmodelatlas.capture.standins.sequences import spans
+
+Window = tuple[int, int]
+EVERYTHING: Window = (-1, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +29,30 @@ class Options:
     causal: bool
     window: tuple[int, int]
     softcap: float
+
+
+def checked(
+    name: str,
+    dropout_p: float,
+    softmax_scale: float | None,
+    causal: bool,
+    window_size: Window,
+    softcap: float,
+    alibi_slopes: Tensor | None,
+    return_attn_probs: bool,
+) -> Options:
+    """The options a kernel was called with.
+
+    Raises:
+        UnsupportedCallError: dropout, ALiBi, returned probabilities.
+    """
+    if dropout_p:
+        refuse(name, "dropout_p", dropout_p)
+    if alibi_slopes is not None:
+        refuse(name, "alibi_slopes", alibi_slopes)
+    if return_attn_probs:
+        refuse(name, "return_attn_probs", True)
+    return Options(softmax_scale, causal, window_size, softcap)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, options: Options) -> tuple[Tensor, Tensor]:

@@ -84,6 +84,38 @@ FLASH_ATTN_VARLEN = KernelSpec(
     aliases=("flash_attn.flash_attn_interface.flash_attn_varlen_func",),
 )
 
+FLASH_ATTN_VARLEN_KVPACKED = KernelSpec(
+    name="flash_attn.flash_attn_varlen_kvpacked_func",
+    summary="Softmax attention within each of several packed sequences, keys and values in one tensor.",
+    formula=_FORMULA,
+    symbols=(
+        Symbol("q_i", "q", "packed queries", "[ΣTq, H, D]"),
+        Symbol("k_j, v_j", "kv", "packed keys and values", "[ΣTk, 2, HK, D]"),
+        Symbol("T_q", "cu_seqlens_q", "starts of the query sequences, and the end", "[B+1]"),
+        Symbol("T_k", "cu_seqlens_k", "starts of the key sequences, and the end", "[B+1]"),
+        *_OPTIONS,
+        _OUTPUT,
+    ),
+    source="flash-attn 2.8.3, flash_attn/flash_attn_interface.py flash_attn_varlen_kvpacked_func",
+    reference=FLASH,
+    aliases=("flash_attn.flash_attn_interface.flash_attn_varlen_kvpacked_func",),
+)
+
+FLASH_ATTN_VARLEN_QKVPACKED = KernelSpec(
+    name="flash_attn.flash_attn_varlen_qkvpacked_func",
+    summary="Softmax attention within each of several packed sequences, queries, keys and values in one tensor.",
+    formula=_FORMULA,
+    symbols=(
+        Symbol("q_i, k_j, v_j", "qkv", "packed queries, keys and values", "[ΣT, 3, H, D]"),
+        Symbol("T", "cu_seqlens", "starts of the sequences, and the end", "[B+1]"),
+        *_OPTIONS,
+        Symbol("o_i", "output", "output", "[ΣT, H, D]"),
+    ),
+    source="flash-attn 2.8.3, flash_attn/flash_attn_interface.py flash_attn_varlen_qkvpacked_func",
+    reference=FLASH,
+    aliases=("flash_attn.flash_attn_interface.flash_attn_varlen_qkvpacked_func",),
+)
+
 FLASH_ATTN_WITH_KVCACHE = KernelSpec(
     name="flash_attn.flash_attn_with_kvcache",
     summary="Writes new keys and values into a cache in place and attends over it, as used in decoding.",

@@ -166,3 +166,30 @@ LAYERNORM_FN = KernelSpec(
     symbols=_NORM_SYMBOLS,
     source="mamba-ssm 2.3.2, mamba_ssm/ops/triton/layernorm_gated.py layernorm_fn",
 )
+
+_ADD_NORM_SYMBOLS = (
+    Symbol("x", "x", "input", "[…, D]"),
+    Symbol("r", "residual", "residual, if given", "[…, D]"),
+    Symbol("w", "weight", "gain", "[D]"),
+    Symbol("b", "bias", "bias, if there is one", "[D]"),
+    Symbol(r"\epsilon", "eps", "keeps the root away from zero"),
+    Symbol("y", "output", "output; with the sum u if asked for", "[…, D]"),
+)
+
+RMS_NORM_FN = KernelSpec(
+    name="mamba_ssm.ops.triton.layer_norm.rms_norm_fn",
+    summary="Adds the residual, then a root-mean-square norm in float32.",
+    formula=r"u = x + r,\quad y = \frac{u}{\sqrt{\frac1D\sum_i u_i^2+\epsilon}}\odot w + b",
+    symbols=_ADD_NORM_SYMBOLS,
+    source="mamba-ssm 2.3.2, mamba_ssm/ops/triton/layer_norm.py rms_norm_fn, _layer_norm_fwd",
+    aliases=("mamba_ssm.ops.triton.layernorm.rms_norm_fn",),
+)
+
+LAYER_NORM_FN = KernelSpec(
+    name="mamba_ssm.ops.triton.layer_norm.layer_norm_fn",
+    summary="Adds the residual, then a layer norm in float32.",
+    formula=r"u = x + r,\quad y = \frac{u-\bar u}{\sqrt{\frac1D\sum_i (u_i-\bar u)^2+\epsilon}}\odot w + b",
+    symbols=_ADD_NORM_SYMBOLS,
+    source="mamba-ssm 2.3.2, mamba_ssm/ops/triton/layer_norm.py layer_norm_fn, _layer_norm_fwd",
+    aliases=("mamba_ssm.ops.triton.layernorm.layer_norm_fn",),
+)
