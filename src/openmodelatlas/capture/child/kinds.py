@@ -7,12 +7,13 @@ nothing matches is kept as published. Names were collected from the configuratio
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """A kind of size.
 
@@ -32,7 +33,7 @@ class Kind:
     keep_one: bool = True
     names: frozenset[str] = frozenset()
     patterns: tuple[str, ...] = ()
-    compiled: tuple[re.Pattern[str], ...] = field(init=False, compare=False)
+    compiled: tuple[re.Pattern[str], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "compiled", tuple(re.compile(pattern) for pattern in self.patterns))
@@ -54,9 +55,9 @@ KEPT = Kind(
         # depth and what schedules it
         "num_hidden_layers n_layer n_layers num_layers first_k_dense_replace layer_types mlp_layer_types "
         "moe_layer_freq attn_res_block_size full_attn_layers kda_layers mlp_only_layers decoder_sparse_step "
-        "max_window_layers sliding_window_pattern global_attn_every_n_layers full_attention_interval interleave_moe_layer_step "
-        "no_rope_layers no_rope_layer_interval num_nextn_predict_layers num_mtp_layers n_dense_layers "
-        "num_dense_layers first_last_layers attn_layer_period attn_layer_offset expert_layer_period "
+        "max_window_layers sliding_window_pattern global_attn_every_n_layers full_attention_interval "
+        "interleave_moe_layer_step no_rope_layers no_rope_layer_interval num_nextn_predict_layers num_mtp_layers "
+        "n_dense_layers num_dense_layers first_last_layers attn_layer_period attn_layer_offset expert_layer_period "
         "expert_layer_offset layers_block_type hybrid_layer_ids num_kv_shared_layers "
         # ratios, scales and numbers that are values rather than sizes
         "expand mamba_expand partial_rotary_factor rotary_pct rotary_percent query_pre_attn_scalar pretraining_tp "
@@ -230,6 +231,7 @@ SKIPPED_BRANCHES = _names(
 """Nested dictionaries that hold no size of the text model."""
 
 
+@functools.cache
 def kind_of(path: str) -> Kind | None:
     """Kind of the key at a dotted ``path``; ``None`` if nothing matches."""
     if holds_no_size(path):

@@ -15,6 +15,8 @@ from typing import Any
 from openmodelatlas.capture.child import kinds
 from openmodelatlas.capture.child.search import Constraint
 
+_PLAIN = frozenset({"head_dim", "head_size", "d_head", "kv_channels", "global_head_dim", "attention_head_dim"})
+"""Names of the one dimension that queries, keys and values share."""
 _ROTARY_FRACTIONS = frozenset({"partial_rotary_factor", "rotary_pct", "rotary_percent", "rotary_emb_fraction"})
 
 
@@ -69,7 +71,7 @@ def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], run
     """Relations among the keys of ``sizes``.
 
     Args:
-        sizes: published sizes of the keys to shrink, by dotted path.
+        sizes: published sizes of the keys to shrink, by dotted path, and of those that stay 1.
         configuration: the whole flat configuration (:func:`kinds.flat`), for ratios that are kept.
         rung: how many relations beyond the mechanisms' own to obey.
     """
@@ -149,7 +151,7 @@ def _expert_relations(by_kind: Mapping[kinds.Kind, list[str]], constraints: list
                 constraints.append(
                     Constraint(
                         (chosen_groups, groups),
-                        lambda few, g: few < g,
+                        lambda few, g: few < g or few == g == 1,
                         f"{_last(chosen_groups)} is less than {_last(groups)}",
                     )
                 )
@@ -209,6 +211,14 @@ def _hidden_relations(
     dimensions = by_kind.get(kinds.HEAD_DIMENSION, []) + by_kind.get(kinds.ROTARY_DIMENSION, [])
     for hidden in by_kind.get(kinds.HIDDEN, []):
         for heads in by_kind.get(kinds.HEADS, []):
+            if rung.even_heads and sizes[hidden] // sizes[heads] % 2 == 0:
+                constraints.append(
+                    Constraint(
+                        (hidden, heads),
+                        lambda d, h: d // h % 2 == 0 and d > h,
+                        f"{_last(hidden)} // {_last(heads)} is even",
+                    )
+                )
             if sizes[hidden] % sizes[heads] != 0:
                 continue
             if not dimensions:
@@ -227,7 +237,7 @@ def _hidden_relations(
                 )
             if rung.heads_fill_hidden:
                 for dimension in by_kind.get(kinds.HEAD_DIMENSION, []):
-                    if sizes[hidden] == sizes[heads] * sizes[dimension]:
+                    if _last(dimension) in _PLAIN and sizes[hidden] == sizes[heads] * sizes[dimension]:
                         constraints.append(
                             Constraint(
                                 (hidden, heads, dimension),
@@ -264,7 +274,7 @@ def _rotary_relations(
     fraction = next((value for key, value in configuration.items() if _last(key) in _ROTARY_FRACTIONS and value), 1.0)
     rotated = any(part.startswith(("rope_", "rotary_")) for key in configuration for part in key.split("."))
     for dimension in by_kind.get(kinds.HEAD_DIMENSION, []):
-        plain = _last(dimension) in {"head_dim", "head_size", "d_head", "kv_channels", "global_head_dim"}
+        plain = _last(dimension) in _PLAIN
         if plain and rotated and not has_own_rotary and isinstance(fraction, (int, float)) and 0 < fraction < 1:
             constraints.append(
                 Constraint(

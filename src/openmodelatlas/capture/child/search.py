@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 MAXIMUM_STEPS = 400
@@ -24,65 +24,71 @@ class Constraint:
 
 
 class _Search:
+    """Depth-first search that always extends the key with the fewest candidates left.
+
+    Candidate lists shrink as neighbours are assigned (forward checking) and are restored on the way back.
+    """
+
     def __init__(
         self,
-        domains: Mapping[str, list[int]],
-        constraints: list[Constraint],
+        domains: Mapping[str, Sequence[int]],
+        constraints: Sequence[Constraint],
         shared: frozenset[str],
-        taken: set[int],
     ) -> None:
-        self.domains = domains
+        self.open: dict[str, Sequence[int]] = dict(domains)
         self.shared = shared
-        self.taken = taken
         self.values: dict[str, int] = {}
         self.steps = 0
         self.by_key: dict[str, list[Constraint]] = {key: [] for key in domains}
         for constraint in constraints:
             for key in constraint.keys:
-                if key in self.by_key:
-                    self.by_key[key].append(constraint)
-
-    def candidates(self, key: str) -> list[int]:
-        used = self.taken if key not in self.shared else set()
-        assigned = {value for name, value in self.values.items() if name not in self.shared}
-        result = []
-        decidable = [
-            constraint
-            for constraint in self.by_key[key]
-            if all(other == key or other in self.values for other in constraint.keys)
-        ]
-        for value in self.domains[key]:
-            if key not in self.shared and (value in used or value in assigned):
-                continue
-            if all(
-                constraint.holds(*(value if other == key else self.values[other] for other in constraint.keys))
-                for constraint in decidable
-            ):
-                result.append(value)
-        return result
+                self.by_key[key].append(constraint)
 
     def run(self) -> bool:
-        if len(self.values) == len(self.domains):
+        if not self.open:
             return True
         self.steps += 1
         if self.steps > MAXIMUM_STEPS:
             return False
-        open_keys = [key for key in self.domains if key not in self.values]
-        options = {key: self.candidates(key) for key in open_keys}
-        key = min(open_keys, key=lambda name: len(options[name]))
-        for value in options[key]:
+        key = min(self.open, key=lambda name: len(self.open[name]))
+        candidates = self.open.pop(key)
+        for value in candidates:
             self.values[key] = value
-            if self.run():
+            before = self.open
+            self.open = self._narrowed(key, value)
+            if all(self.open.values()) and self.run():
                 return True
+            self.open = before
             del self.values[key]
             if self.steps > MAXIMUM_STEPS:
-                return False
+                break
+        self.open = {**self.open, key: candidates}
         return False
+
+    def _narrowed(self, key: str, value: int) -> dict[str, Sequence[int]]:
+        """Candidates of the open keys once ``key`` has ``value``."""
+        narrowed = dict(self.open)
+        if key not in self.shared:
+            for other, candidates in narrowed.items():
+                if value in candidates and other not in self.shared:
+                    narrowed[other] = [size for size in candidates if size != value]
+        for constraint in self.by_key[key]:
+            missing = [name for name in constraint.keys if name not in self.values]
+            if not missing and not constraint.holds(*(self.values[name] for name in constraint.keys)):
+                return {"": ()}
+            if len(missing) == 1:
+                narrowed[missing[0]] = self._allowed(constraint, missing[0], narrowed[missing[0]])
+        return narrowed
+
+    def _allowed(self, constraint: Constraint, key: str, candidates: Sequence[int]) -> list[int]:
+        known = [self.values.get(name) for name in constraint.keys]
+        place = constraint.keys.index(key)
+        return [size for size in candidates if constraint.holds(*known[:place], size, *known[place + 1 :])]
 
 
 def search(
-    domains: Mapping[str, list[int]],
-    constraints: list[Constraint],
+    domains: Mapping[str, Sequence[int]],
+    constraints: Sequence[Constraint],
     *,
     taken: set[int],
     shared: frozenset[str] = frozenset(),
@@ -96,8 +102,18 @@ def search(
         shared: keys whose value may equal another's (the user fixed them, or only one value is possible).
     """
     known = [constraint for constraint in constraints if all(key in domains for key in constraint.keys)]
-    attempt = _Search(domains, known, shared, taken)
-    return dict(attempt.values) if attempt.run() else None
+    reduced: dict[str, Sequence[int]] = {}
+    for key, candidates in domains.items():
+        alone = [constraint for constraint in known if constraint.keys == (key,)]
+        reduced[key] = [
+            size
+            for size in candidates
+            if (key in shared or size not in taken) and all(constraint.holds(size) for constraint in alone)
+        ]
+    if not all(reduced.values()):
+        return None
+    attempt = _Search(reduced, known, shared)
+    return attempt.values if attempt.run() else None
 
 
 def is_prime(value: int) -> bool:

@@ -8,26 +8,19 @@ and one more than a whole number of chunks; relations of the mechanisms hold (se
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from openmodelatlas.capture.child import kinds
+from openmodelatlas.capture.child.draw import Drawn, Task, draw
 from openmodelatlas.capture.child.kinds import Kind, flat, kind_of
 from openmodelatlas.capture.child.relations import LADDER, Relations, Rung, relations_of
-from openmodelatlas.capture.child.search import is_prime, search
+from openmodelatlas.capture.child.search import Constraint
 from openmodelatlas.capture.recording import Choice, Probe
 from openmodelatlas.errors import ConfigurationError
 
-BATCHES = (3, 2, 4, 5)
-TOKENS = (13, 17, 11, 16, 14, 18, 19, 15)
-ATTEMPTS = 24
-EFFORTS = 4
-CONSTANT = 100
 SMALL_KINDS = frozenset({kinds.KERNEL, kinds.SHARED_EXPERTS, kinds.STATE_GROUPS})
-TOKEN_KINDS = (kinds.WINDOW, kinds.KERNEL, kinds.SPARSE_CHOICE)
 
 
 @dataclass(frozen=True)
@@ -80,6 +73,12 @@ def free_sizes(published: Published) -> dict[str, int]:
     return sizes
 
 
+def _stays(path: str, published: Published) -> bool:
+    """Whether a published 1 is kept: it switches a mechanism off, such as grouping of experts."""
+    kind = kind_of(path)
+    return kind is not None and kind is not kinds.KEPT and kind.keep_one and path not in published.computed
+
+
 def _is_set(path: str, value: Any, kind: Kind) -> bool:
     """Whether ``value`` is a size; raises a ConfigurationError if it is absurd."""
     if value is None or isinstance(value, (bool, list)) or value == "auto":
@@ -128,173 +127,65 @@ def choose(
         ConfigurationError: absurd sizes, an override that names no key or breaks a relation, or no sizes that fit.
     """
     overrides = overrides or {}
-    sizes = free_sizes(published)
     values = flat(published.effective)
-    for path in overrides:
-        if path not in sizes and path not in values:
-            raise ConfigurationError(
-                f"The override {path} names no key of the configuration.", where=path, advice="See the report of sizes."
-            )
-        sizes.setdefault(path, int(values[path] or 1))
-    relations = relations_of(sizes, values, rung)
-    followers = relations.tied
-    free = {path: value for path, value in sizes.items() if path not in followers}
-    if rung.keep_small:
-        free = {path: value for path, value in free.items() if path in overrides or kind_of(path) not in SMALL_KINDS}
-    best: list[tuple[int, int, dict[str, int]]] = []
-    best_score: int | None = None
-    for attempt in range(ATTEMPTS):
-        drawn = _draw(free, relations, overrides, solving, f"{seed}/{attempt}")
-        score = _coincidences(drawn, solving)
-        if best_score is None or score < best_score:
-            best, best_score = drawn, score
-        if not score or (attempt >= 4 and best_score < CONSTANT):
-            break
-    return _plan(published, best, relations, rung, overrides, solving, dtypes)
-
-
-def _draw(
-    free: Mapping[str, int],
-    relations: Relations,
-    overrides: Mapping[str, int | list[int]],
-    solving: int,
-    seed: str,
-) -> list[tuple[int, int, dict[str, int]]]:
-    """(B, T, sizes) of the solving probes and the held-out probe."""
-    drawn: list[tuple[int, int, dict[str, int]]] = []
-    before: dict[str, set[int]] = {path: set() for path in free}
-    for index in range(solving + 1):
-        found = None
-        for attempt in range(ATTEMPTS):
-            found = _draw_one(free, relations, overrides, index, before, seed, attempt)
-            if found is not None:
-                break
-        if found is None:
-            names = ", ".join(constraint.text for constraint in relations.constraints) or "none"
-            raise ConfigurationError(
-                f"No probe sizes fit the relations between the configuration's keys ({names}).",
-                where=", ".join(overrides) or None,
-                advice="Remove an override." if overrides else "Fix sizes by hand with an override.",
-            )
-        drawn.append(found)
-        for path, value in found[2].items():
-            before[path].add(value)
-    return drawn
-
-
-def _draw_one(
-    free: Mapping[str, int],
-    relations: Relations,
-    overrides: Mapping[str, int | list[int]],
-    index: int,
-    before: Mapping[str, set[int]],
-    seed: str,
-    effort: int,
-) -> tuple[int, int, dict[str, int]] | None:
-    generator = random.Random(f"{seed}/{index}/{effort}")  # noqa: S311 - a reproducible choice, not a secret
-    batch = BATCHES[index % len(BATCHES)]
-    tokens = (TOKENS[index:] + TOKENS[:index])[effort % len(TOKENS)]
-    chunk: int | None = None
-    domains: dict[str, list[int]] = {}
-    for path in free:
-        kind = kind_of(path) or kinds.OTHER
-        if path in overrides:
-            domains[path] = [_override(overrides[path], index)]
-        elif kind is kinds.CHUNK:
-            chunk = chunk or generator.choice([size for size in range(kind.low, kind.high) if size not in before[path]])
-            domains[path] = [chunk]
-        else:
-            grouped = kind is kinds.EXPERTS and any(kind_of(other) is kinds.EXPERT_GROUPS for other in free)
-            kind = kinds.GROUPED_EXPERTS if grouped else kind
-            domains[path] = _domain(kind, before[path], effort // EFFORTS, generator)
-    if chunk is not None:
-        tokens = chunk * (2 if chunk > 5 else 3) + 1
-    fixed = frozenset(path for path in free if path in overrides or (kind_of(path) is kinds.CHUNK))
-    limits = [max(domains[path]) if path in overrides else 0 for path in free if kind_of(path) in TOKEN_KINDS]
-    tokens = max([tokens, *(limit + 3 for limit in limits)])
-    for path in free:
-        if kind_of(path) in TOKEN_KINDS and path not in overrides:
-            domains[path] = [size for size in domains[path] if size < tokens - 2]
-        if kind_of(path) is kinds.POSITIONS and path not in overrides:
-            domains[path] = [size for size in domains[path] if size > tokens + 2]
-    taken = {batch, tokens, tokens + 1, batch * tokens, batch * (tokens + 1)} | {domains[path][0] for path in fixed}
-    sizes = search(domains, relations.constraints, taken=taken, shared=fixed)
-    return None if sizes is None else (batch, tokens, {path: sizes[path] for path in free})
-
-
-def _override(value: int | list[int], index: int) -> int:
-    return value if isinstance(value, int) else value[min(index, len(value) - 1)]
-
-
-def _domain(kind: Kind, before: set[int], widening: int, generator: random.Random) -> list[int]:
-    """Sizes of a kind, shuffled: those no earlier probe has first, then (in wide ranges) primes first.
-
-    Args:
-        kind: the kind, with its range.
-        before: sizes that earlier probes have; only without widening are they left out altogether.
-        widening: how often the search has failed: each time the range grows by two.
-        generator: decides the order.
-    """
-    values = list(range(kind.low, kind.high + 1 + 2 * widening, 2 if kind.even else 1))
-    generator.shuffle(values)
-    wide = kind.high - kind.low >= 12
-    values.sort(key=lambda value: (value in before, wide and not is_prime(value)))
-    fresh = [value for value in values if value not in before]
-    return fresh if fresh and not widening else values
-
-
-def _coincidences(drawn: Sequence[tuple[int, int, dict[str, int]]], solving: int) -> int:
-    """How many names have the vector of a sum, difference-free product or double of others over the solving probes."""
-    names = list(drawn[0][2])
-    vectors: dict[str, tuple[int, ...]] = {
-        name: tuple(drawn[index][2][name] for index in range(solving)) for name in names
+    sizes = free_sizes(published)
+    for path, size in overrides.items():
+        _check_override(path, size, values)
+        sizes.setdefault(path, values[path] if isinstance(values[path], int) else 1)
+    ones = {path: 1 for path, value in values.items() if value == 1 and path not in sizes and _stays(path, published)}
+    relations = relations_of({**sizes, **ones}, values, rung)
+    tied = {path: leader for path, leader in relations.tied.items() if path not in overrides}
+    pinned = {
+        path: value
+        for path, value in sizes.items()
+        if rung.keep_small and path not in overrides and kind_of(path) in SMALL_KINDS
     }
-    vectors["B"] = tuple(drawn[index][0] for index in range(solving))
-    vectors["T"] = tuple(drawn[index][1] for index in range(solving))
-    owners: dict[tuple[int, ...], str] = {}
-    count = 0
-    for name, vector in vectors.items():
-        if vector in owners:
-            count += 1
-        if solving > 1 and len(set(vector)) == 1:
-            count += CONSTANT
-        owners[vector] = name
-    for (_, first), (_, second) in itertools.combinations_with_replacement(vectors.items(), 2):
-        total = tuple(map(int.__add__, first, second))
-        product = tuple(map(int.__mul__, first, second))
-        count += (total in owners) + (product in owners)
-    return count
+    free = [path for path in sizes if path not in tied and path not in pinned]
+    drawn = draw(Task(free, {**ones, **pinned}, relations.constraints, overrides, solving, seed))
+    return _plan(published, drawn, relations, rung, overrides, tied, dtypes)
+
+
+def _check_override(path: str, size: int | list[int], values: Mapping[str, Any]) -> None:
+    if path not in values:
+        raise ConfigurationError(
+            f"The override {path} names no key of the configuration.", where=path, advice="See the report of sizes."
+        )
+    numbers = size if isinstance(size, list) else [size]
+    if not numbers or any(isinstance(number, bool) or number < 1 for number in numbers):
+        raise ConfigurationError(f"The override {path}={size} is no size.", where=path, advice="Give whole numbers.")
 
 
 def _plan(
     published: Published,
-    drawn: Sequence[tuple[int, int, dict[str, int]]],
+    drawn: Sequence[Drawn],
     relations: Relations,
     rung: Rung,
     overrides: Mapping[str, int | list[int]],
-    solving: int,
+    tied: Mapping[str, str],
     dtypes: Sequence[str],
 ) -> Plan:
     probes: list[Probe] = []
     settings: list[dict[str, int]] = []
+    solving = len(drawn) - 1
     order = [*range(solving), solving, 0]
     for position, index in enumerate(order):
-        batch, tokens, sizes = drawn[index]
+        one = drawn[index]
         role = "solve" if position < solving else "held-out" if position == solving else "repeat"
         dtype = dtypes[min(position, len(dtypes) - 1)] if role == "solve" else "float32"
         probes.append(
             Probe(
                 name=_probe_name(position),
                 role=role,  # type: ignore[arg-type]
-                sizes=sizes,
-                batch=batch,
-                tokens=tokens,
+                sizes={path: size for path, size in one.sizes.items() if kind_of(path) is not kinds.KEPT},
+                batch=one.batch,
+                tokens=one.tokens,
                 dtype=dtype,
                 seed=position + 1,
             )
         )
-        settings.append({**sizes, **{key: sizes[leader] for key, leader in relations.tied.items() if leader in sizes}})
-    return Plan(probes, settings, _choices(published, settings, relations, rung, overrides), rung)
+        followers = {path: one.sizes[leader] for path, leader in tied.items() if leader in one.sizes}
+        settings.append({**one.sizes, **followers})
+    return Plan(probes, settings, _choices(published, settings, relations.constraints, tied, overrides), rung)
 
 
 def _probe_name(position: int) -> str:
@@ -304,18 +195,18 @@ def _probe_name(position: int) -> str:
 def _choices(
     published: Published,
     settings: Sequence[Mapping[str, int]],
-    relations: Relations,
-    rung: Rung,
+    constraints: Sequence[Constraint],
+    tied: Mapping[str, str],
     overrides: Mapping[str, int | list[int]],
 ) -> list[Choice]:
     choices = []
     for path, value in flat(published.effective).items():
         chosen = [setting[path] for setting in settings if path in setting]
         kind = kind_of(path)
-        if path in relations.tied and chosen:
-            reason = f"Equal to {relations.tied[path]}, as published."
+        if path in tied:
+            reason = f"Equal to {tied[path]}, as published."
         elif chosen:
-            about = [constraint.text for constraint in relations.constraints if path in constraint.keys]
+            about = [constraint.text for constraint in constraints if path in constraint.keys]
             reason = f"{(kind or kinds.OTHER).name.capitalize()}{': ' + '; '.join(about) if about else ''}."
         elif path in published.computed:
             reason = published.computed[path]
