@@ -1,10 +1,15 @@
 """The sentences of :mod:`openmodelatlas.annotation.operations`, as data.
 
 An entry is the names of the positional arguments (``*name`` takes all further ones) and a sentence. ``{name}`` is the
-argument, ``{name:axis}`` the argument as an axis; a part in brackets is left out when its argument is absent.
+argument, ``{name:axis}`` the argument as an axis, ``{name:index}`` as an index in brackets; a part in brackets is left
+out when its argument is absent. Of sentences separated by ``||`` the first whose arguments are all there is taken: an
+argument that is a tensor counts as absent, since it is one of the node's inputs.
 """
 
 from __future__ import annotations
+
+# Methods that Python itself calls, where the name without underscores would mean something else.
+SPECIAL: dict[str, str] = {"__bool__": "truth", "__int__": "item", "__float__": "item", "__index__": "item"}
 
 ALIASES: dict[str, str] = {
     "sub": "subtract",
@@ -46,18 +51,51 @@ ALIASES: dict[str, str] = {
 
 OPERATIONS: dict[str, tuple[str, str]] = {
     # Arithmetic
-    "add": ("input other", "Adds its inputs element by element[ (adds {other})][; the second counts {alpha} times]."),
-    "subtract": ("input other", "Subtracts the second input from the first, element by element[ (subtracts {other})]."),
-    "rsub": ("input other", "Subtracts its input from another, element by element[ (from {other})]."),
-    "multiply": ("input other", "Multiplies its inputs element by element[ (factor {other})]."),
-    "divide": ("input other", "Divides the first input by the second, element by element[ (divisor {other})]."),
-    "rtruediv": ("input other", "Divides another input by this one, element by element[ (dividend {other})]."),
-    "rdiv": ("input other", "Divides another input by this one, element by element[ (dividend {other})]."),
-    "rpow": ("input base", "Raises another number to the power of every element[ (base {base})]."),
-    "rfloordiv": ("input other", "Divides another input by this one and rounds down[ (dividend {other})]."),
-    "floor_divide": ("input other", "Divides and rounds down, element by element[ (divisor {other})]."),
-    "remainder": ("input other", "Takes the remainder of a division, element by element[ (divisor {other})]."),
-    "pow": ("input exponent", "Raises every element to a power[: {exponent}]."),
+    "add": (
+        "input other",
+        "Adds {other} to every element. || Adds its inputs element by element[; the second counts {alpha} times].",
+    ),
+    "subtract": (
+        "input other",
+        "Subtracts {other} from every element. || Subtracts the second input from the first, element by element.",
+    ),
+    "rsub": (
+        "input other",
+        "Subtracts every element from {other}. || Subtracts the first input from the second, element by element.",
+    ),
+    "multiply": ("input other", "Multiplies every element by {other}. || Multiplies its inputs element by element."),
+    "divide": (
+        "input other",
+        "Divides every element by {other}. || Divides the first input by the second, element by element.",
+    ),
+    "rtruediv": (
+        "input other",
+        "Divides {other} by every element. || Divides the second input by the first, element by element.",
+    ),
+    "rdiv": (
+        "input other",
+        "Divides {other} by every element. || Divides the second input by the first, element by element.",
+    ),
+    "rpow": (
+        "input base",
+        "Raises {base} to the power of every element. || Raises the second input to the power of the first.",
+    ),
+    "rfloordiv": (
+        "input other",
+        "Divides {other} by every element and rounds down. || Divides the second input by the first and rounds down.",
+    ),
+    "floor_divide": (
+        "input other",
+        "Divides every element by {other} and rounds down. || Divides the first input by the second and rounds down.",
+    ),
+    "remainder": (
+        "input other",
+        "Takes the remainder of every element divided by {other}. || Takes the remainder of a division, by element.",
+    ),
+    "pow": (
+        "input exponent",
+        "Raises every element to the power {exponent}. || Raises the first input to the power of the second.",
+    ),
     "neg": ("input", "Changes the sign of every element."),
     "abs": ("input", "Takes the absolute value of every element."),
     "sign": ("input", "Takes the sign of every element: -1, 0 or 1."),
@@ -165,8 +203,14 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "masked_fill": ("input mask value", "Puts one value[, {value},] wherever a mask is true."),
     "masked_select": ("input mask", "Takes the elements at which a mask is true."),
     "masked_scatter": ("input mask source", "Puts values, in order, wherever a mask is true."),
-    "getitem": ("input index", "Takes a part of its input[: {index}]."),
-    "setitem": ("input index value", "Overwrites a part of its input[: {index}]."),
+    "getitem": (
+        "input index",
+        "Takes a part of its input: {index:index}. || Takes the places of its first input that others name.",
+    ),
+    "setitem": (
+        "input index value",
+        "Overwrites a part of its input: {index:index}. || Overwrites the places that an index names.",
+    ),
     "select": ("input dim index", "Takes one slice[ along {dim:axis}]."),
     "narrow": ("input dim start length", "Takes a range[ along {dim:axis}]."),
     "unique": ("input", "Lists the different values."),
@@ -175,12 +219,24 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "triu": ("input diagonal", "Keeps the upper triangle, sets the rest to 0[; diagonal {diagonal}]."),
     "multinomial": ("input num_samples", "Draws indices at random with the given weights."),
     # Comparisons
-    "eq": ("input other", "Tells where its inputs are equal[ ({other})]."),
-    "ne": ("input other", "Tells where its inputs differ[ ({other})]."),
-    "gt": ("input other", "Tells where the first input is larger[ than {other}]."),
-    "ge": ("input other", "Tells where the first input is at least as large[ as {other}]."),
-    "lt": ("input other", "Tells where the first input is smaller[ than {other}]."),
-    "le": ("input other", "Tells where the first input is at most as large[ as {other}]."),
+    "eq": ("input other", "Tells where its input equals {other}. || Tells where its inputs are equal."),
+    "ne": ("input other", "Tells where its input differs from {other}. || Tells where its inputs differ."),
+    "gt": (
+        "input other",
+        "Tells where its input is larger than {other}. || Tells where the first input is larger than the second.",
+    ),
+    "ge": (
+        "input other",
+        "Tells where its input is at least {other}. || Tells where the first input is at least the second.",
+    ),
+    "lt": (
+        "input other",
+        "Tells where its input is smaller than {other}. || Tells where the first input is smaller than the second.",
+    ),
+    "le": (
+        "input other",
+        "Tells where its input is at most {other}. || Tells where the first input is at most the second.",
+    ),
     "isnan": ("input", "Tells which elements are not a number."),
     "isinf": ("input", "Tells which elements are infinite."),
     "logical_not": ("input", "Turns true into false and the reverse, element by element."),
@@ -257,6 +313,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "dropout": ("input p training", "Drops elements at random while training; here it changes nothing."),
     "fill": ("input value", "Sets every element to one value[: {value}]."),
     "zero": ("input", "Sets every element to 0."),
+    "truth": ("input", "Reads its only element as true or false."),
     "item": ("input", "Reads its only element as a number."),
     "tolist": ("input", "Reads its elements as numbers."),
     "cpu": ("input", "Moves its input to the main memory."),

@@ -10,11 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openmodelatlas.annotation.operation_table import ALIASES, OPERATIONS
+from openmodelatlas.annotation.operation_table import ALIASES, OPERATIONS, SPECIAL
 
 _OPTIONAL = re.compile(r"\[([^][]*)\]")
 _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_ABSENT = "\0"
 _WORDS = {"ellipsis": "...", "tensor": "a tensor"}
+# Here the axis named by an argument has another size in each input, or in the result.
+_JOINING = frozenset({"cat", "stack", "unsqueeze"})
 _ORDINALS = ("last", "second last", "third last", "fourth last")
 
 
@@ -30,20 +33,36 @@ def describe_operation(function: str, arguments: Mapping[str, Any], axes: Sequen
     entry = OPERATIONS.get(name)
     if entry is None:
         return f"Runs `{function}`."
-    signature, template = entry
+    if name in _JOINING:
+        axes = ()
+    signature, sentences = entry
     named = _by_name(signature.split(), arguments)
+    sentence = ""
+    for template in sentences.split(" || "):
+        sentence = _fill(template, named, axes)
+        if _ABSENT not in sentence:
+            break
+    sentence = sentence.replace(_ABSENT, "…")
+    return f"{sentence} The result is written into the first input." if in_place else sentence
+
+
+def name_arguments(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with positions (``"1"``) replaced by names where the table knows them; order kept."""
+    entry = OPERATIONS.get(operation_name(function)[0])
+    return _by_name(entry[0].split(), arguments) if entry is not None else dict(arguments)
+
+
+def _fill(template: str, named: Mapping[str, Any], axes: Sequence[str]) -> str:
+    """The sentence with its arguments, ``_ABSENT`` in place of those that are not there."""
 
     def fill(match: re.Match[str]) -> str:
-        return _formatted(named.get(match[1]), match[2], axes) or "\0"
+        return _formatted(named.get(match[1]), match[2], axes) or _ABSENT
 
     def optional(match: re.Match[str]) -> str:
         text = _FIELD.sub(fill, match[1])
-        return "" if "\0" in text else text
+        return "" if _ABSENT in text else text
 
-    sentence = _FIELD.sub(fill, _OPTIONAL.sub(optional, template)).replace("\0", "…")
-    if in_place:
-        sentence += " The result is written into the first input."
-    return sentence
+    return _FIELD.sub(fill, _OPTIONAL.sub(optional, template))
 
 
 def operation_name(function: str) -> tuple[str, bool]:
@@ -53,7 +72,9 @@ def operation_name(function: str) -> tuple[str, bool]:
     """
     name = function.rpartition(".")[2]
     in_place = False
-    if name.startswith("__") and name.endswith("__"):
+    if name in SPECIAL:
+        name = SPECIAL[name]
+    elif name.startswith("__") and name.endswith("__"):
         name = name.strip("_")
         if name not in OPERATIONS and name not in ALIASES and name[:1] in ("i", "r"):
             in_place = name[0] == "i"
@@ -86,8 +107,9 @@ def _formatted(value: Any, form: str | None, axes: Sequence[str]) -> str | None:
         return None
     if form == "axis":
         return _axis(value, axes)
-    if form == "flag":
-        return "yes" if value is True else None
+    if form == "index":
+        text = argument_text(value)
+        return f"`[{text.removeprefix('(').removesuffix(')').removesuffix(',')}]`"
     return argument_text(value)
 
 

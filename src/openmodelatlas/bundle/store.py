@@ -21,7 +21,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -144,7 +143,7 @@ def _replace(folder: Path, contents: Mapping[str, bytes], model: str, key: str) 
     name = manifest.digest()[:16]
     if not _is_whole(folder / name, manifest):
         name = _free_name(folder, name)
-        building = folder / f".building-{os.getpid()}-{secrets.token_hex(4)}"
+        building = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             (building / "sources").mkdir(parents=True)
             for path, data in contents.items():
@@ -156,7 +155,7 @@ def _replace(folder: Path, contents: Mapping[str, bytes], model: str, key: str) 
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
             raise
-    pointer = folder / f".current-{os.getpid()}-{secrets.token_hex(4)}"
+    pointer = folder / f".current-{os.getpid()}-{os.urandom(4).hex()}"
     try:
         _write_durably(pointer, f"{name}\n".encode())
         pointer.replace(folder / "current")

@@ -50,8 +50,11 @@ def describe_node(
 def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
     """For layer groups, branches, loops and kernels."""
     if node.kind == "layer group":
-        inside = [nodes[address] for address in node.children if nodes[address].kind != "tensor"]
-        if node.count > 1 and inside and inside[0].members:
+        inside = [nodes[address] for address in node.children]
+        inside = [child for child in inside if child.kind != "tensor" and not child.plumbing]
+        if node.class_name:
+            text = f"Runs `{node.class_name}`{_standing_for(node)}: {', '.join(child.label for child in inside)}."
+        elif node.count > 1 and inside and inside[0].members:
             text = f"{node.label}, in order of execution: {', '.join(child.label for child in inside)}."
         else:
             text = f"{node.label}{_standing_for(node)}."
@@ -93,7 +96,7 @@ def _describe_tensor(node: Node, nodes: Mapping[str, Node]) -> str:
 
 
 def _standing_for(node: Node) -> str:
-    return f": {layers_text(node.members)}" if node.members else ""
+    return f" in {layers_text(node.members)}" if node.members else ""
 
 
 def _one_line(text: str) -> str:

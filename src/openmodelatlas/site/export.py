@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,7 +40,7 @@ def export(atlases: Sequence[Atlas], folder: Path, *, progress: Progress | None 
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100  (a symbolic link given by the user is replaced, not followed)
     _check(folder, atlases)
-    building = folder.with_name(f".{folder.name}-building-{secrets.token_hex(4)}")
+    building = folder.with_name(f".{folder.name}-building-{os.urandom(4).hex()}")
     try:
         building.mkdir(parents=True)
         pages = _write_site(atlases, building, progress)
@@ -99,7 +98,7 @@ def _swap(building: Path, folder: Path) -> None:
     if not folder.exists():
         building.rename(folder)
         return
-    aside = folder.with_name(f".{folder.name}-old-{secrets.token_hex(4)}")
+    aside = folder.with_name(f".{folder.name}-old-{os.urandom(4).hex()}")
     folder.rename(aside)
     try:
         building.rename(folder)

@@ -65,7 +65,8 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: argument or variable name in the code.
-        shape: one dimension per axis; ``null`` if the tensor is not known, see ``note``.
+        shape: one dimension per axis, as the node itself receives it (after ``via``); ``null`` if the tensor is not
+            known, see ``note``.
         dtype: element type; ``null`` if not recorded, see ``note``.
         producer: address of the node that made it; ``null`` for parameters and what comes from outside.
         producer_label: what a link to it says.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from openmodelatlas.annotation.operations import argument_text
+from openmodelatlas.annotation.operations import argument_text, name_arguments
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.sources import EvidenceFinder
 from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, TensorFact, Unreached
@@ -66,7 +66,7 @@ class PageBuilder:
         outputs = tuple(self._output(port) for port in node.outputs)
         if node.tensor is not None and not outputs:
             outputs = (self._output(Port(name=node.title, tensor=node.address, source="tensor")),)
-        first = next((port.shape for port in inputs if port.shape is not None), ())
+        first = self._first_shape(node)
         siblings = self._nodes[node.parent].children if node.parent is not None else ()
         place = siblings.index(node.address) if node.address in siblings else -1
         return Page(
@@ -101,7 +101,10 @@ class PageBuilder:
             function=node.function,
             module=node.module,
             class_name=node.class_name,
-            arguments={name: argument_text(value) for name, value in node.arguments.items()},
+            arguments={
+                name: argument_text(value)
+                for name, value in name_arguments(node.function or "", node.arguments).items()
+            },
             plumbing=node.plumbing,
             repeat=_repeat(node),
             variations=tuple(PageVariation(what=item.what, values=item.values) for item in node.variations),
@@ -112,6 +115,16 @@ class PageBuilder:
             provenance=self._provenance,
             atlas=self._about_atlas() if node.kind == "model" else None,
         )
+
+    def _first_shape(self, node: Node) -> tuple[PageDimension, ...]:
+        """The shape that axis numbers of the node's arguments refer to; empty where that is not certain."""
+        if not node.inputs or (node.inputs[0].via and self._is_uncertain(node.inputs[0])):
+            return ()
+        return self._shape_of(node.inputs[0])[0] or ()
+
+    def _is_uncertain(self, port: Port) -> bool:
+        last = self._nodes.get(port.via[-1])
+        return last is None or len(last.outputs) != 1
 
     def _crumb(self, address: str) -> Crumb:
         node = self._nodes.get(address)
@@ -145,11 +158,19 @@ class PageBuilder:
             parameter = self._document.parameters.get(port.tensor)
             if parameter is not None:
                 return self._dimensions.shape(parameter.shape), parameter.dtype, None
-        fact = self._fact(port)
+        fact = self._received(port)
         if fact is None:
             return None, None, "The tensor is not part of the atlas."
         note = fact.dtype_note if fact.dtype is None else None
         return self._dimensions.shape(fact.shape), fact.dtype, note
+
+    def _received(self, port: Port) -> TensorFact | None:
+        """What the node itself reads: the tensor after the plumbing on the edge, if that gives a single one."""
+        if port.via:
+            last = self._nodes.get(port.via[-1])
+            if last is not None and len(last.outputs) == 1:
+                return self._fact(last.outputs[0]) or self._fact(port)
+        return self._fact(port)
 
     def _page_of(self, port: Port) -> str | None:
         """Address of the tensor's own page."""

@@ -137,7 +137,8 @@ def _children(page: Page) -> RenderableType:
         label = f"{name} ({child.note})" if child.note else name
         parameters = f"{child.parameter_count:,}" if child.parameter_count else ""
         style = "dim" if child.plumbing or child.kind == "tensor" else ""
-        cells = (label, child.kind, "; ".join(child.outputs), parameters, child.address)
+        place = f"…/{child.address.rpartition('/')[2]}" if page.address else child.address
+        cells = (label, child.kind, "; ".join(child.outputs), parameters, place)
         table.add_row(*(_text(cell) for cell in cells), style=style)
 
     for child in page.children:
