@@ -31,6 +31,9 @@ def test_a_spec_fits_its_function(spec, function):
     assert set(spec.mutates) <= set(parameters)
     assert any(symbol.argument == "output" for symbol in spec.symbols)
     assert spec.formula.count("{") == spec.formula.count("}")
+    for letter in (part for symbol in spec.symbols for part in symbol.latex.split(", ")):
+        stem = letter.partition("_")[0]  # states before the first and after the last token differ in their index only
+        assert letter in spec.formula or (stem in spec.formula and "_" in letter), letter
     assert spec.summary.endswith(".")
     assert spec.source
     assert spec.name.partition(".")[0] in PACKAGES

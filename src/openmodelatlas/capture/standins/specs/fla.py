@@ -104,11 +104,11 @@ CAUSAL_CONV1D_UPDATE = KernelSpec(
 SHORT_CONVOLUTION = KernelSpec(
     name="fla.modules.ShortConvolution",
     summary="Short causal convolution along the tokens, each channel on its own, with its cache for decoding.",
-    formula=_CONVOLUTION_FORMULA,
+    formula=_CONVOLUTION_FORMULA + r",\quad x_t \leftarrow m_t x_t \text{ first, if masked}",
     symbols=(
         *_CONVOLUTION_SYMBOLS,
         Symbol(r"x_{\le 0}", "cache", "inputs before the first token", "[N, D, W]"),
-        Symbol("m", "mask", "tokens that count; the input is multiplied by it first", "[B, T]"),
+        Symbol("m_t", "mask", "tokens that count; the input is multiplied by it first", "[B, T]"),
         _FINAL_INPUTS,
     ),
     source="fla-core 0.6.0, fla/modules/causal_conv1d/ops.py ShortConvolution.forward and step",

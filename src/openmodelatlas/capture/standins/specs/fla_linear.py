@@ -130,7 +130,7 @@ FUSED_RECURRENT_GLA = KernelSpec(
 
 _PLAIN = rf"S_t = S_{{t-1}} + k_t v_t^{{\top}},\quad {_READ} \;\text{{ or }}\;"
 _PLAIN += r" o_t = \frac{S_t^{\top} q_t}{q_t\cdot\sum_{j\le t} k_j}"
-_NORMALISE = Symbol(r"\text{or}", "normalize", "whether the output is divided by the query's product with all keys")
+_NORMALISE = Symbol(r"\text{ or }", "normalize", "whether the output is divided by the query's product with all keys")
 
 CHUNK_LINEAR_ATTN = KernelSpec(
     name="fla.ops.linear_attn.chunk_linear_attn",

@@ -10,7 +10,8 @@ MAMBA2 = "Transformers are SSMs (Mamba-2), arXiv 2405.21060, sections 3 and 7"
 _RECURRENCE = (
     r"\begin{aligned}"
     r"h_t &= e^{\delta_t A}\odot h_{t-1} + \delta_t\, x_t\, B_t^{\top}\\"
-    r"y_t &= \left(h_t C_t + D\odot x_t\right)\odot\operatorname{SiLU}(z_t)"
+    r"y_t &= \left(h_t C_t + D\odot x_t\right)\odot\operatorname{SiLU}(z_t)\\"
+    r"\delta_t &= d_t + b_\delta \;\text{ or }\; \operatorname{softplus}(d_t + b_\delta)"
     r"\end{aligned}"
 )
 
@@ -21,7 +22,7 @@ SELECTIVE_SCAN = KernelSpec(
     formula=_RECURRENCE,
     symbols=(
         Symbol("x_t", "u", "input", "[B, D, T]"),
-        Symbol(r"\delta_t", "delta", "step, plus its bias, through a softplus if asked for", "[B, D, T]"),
+        Symbol("d_t", "delta", "step, before its bias and, if asked for, a softplus", "[B, D, T]"),
         Symbol("A", "A", "rate of decay, negative", "[D, N]"),
         Symbol("B_t", "B", "how the input enters the state", "[D, N], [B, N, T] or [B, G, N, T]"),
         Symbol("C_t", "C", "how the output reads the state", "[D, N], [B, N, T] or [B, G, N, T]"),
@@ -69,7 +70,7 @@ SELECTIVE_STATE_UPDATE = KernelSpec(
     symbols=(
         Symbol("h", "state", "state, updated in place", "[B, D, N] or [B, H, P, N]"),
         Symbol("x_t", "x", "input", "[B, D] or [B, H, P]"),
-        Symbol(r"\delta_t", "dt", "step, plus its bias, through a softplus if asked for", "[B, D] or [B, H, P]"),
+        Symbol("d_t", "dt", "step, before its bias and, if asked for, a softplus", "[B, D] or [B, H, P]"),
         Symbol("A", "A", "rate of decay, negative", "[D, N] or [H, P, N]"),
         Symbol("B_t", "B", "how the input enters the state", "[B, N] or [B, G, N]"),
         Symbol("C_t", "C", "how the output reads the state", "[B, N] or [B, G, N]"),
@@ -98,7 +99,7 @@ MAMBA_CHUNK_SCAN = KernelSpec(
     formula=_RECURRENCE,
     symbols=(
         Symbol("x_t", "x", "input", "[B, T, H, P]"),
-        Symbol(r"\delta_t", "dt", "step: bias, softplus and limits are applied as asked for", "[B, T, H]"),
+        Symbol("d_t", "dt", "step, before bias and, if asked for, softplus and limits", "[B, T, H]"),
         Symbol("B_t", "B", "how the input enters the state", "[B, T, G, N]"),
         Symbol("C_t", "C", "how the output reads the state", "[B, T, G, N]"),
         Symbol("z_t", "z", "gate; without it no gate is applied", "[B, T, H, P]"),
@@ -114,7 +115,8 @@ MAMBA_SPLIT_CONV1D_SCAN = KernelSpec(
     summary="A whole Mamba-2 mixer after its input projection: split, short convolution, state space, gated norm, "
     "output projection.",
     formula=r"\begin{aligned}"
-    r"(z, u, \delta) &= \operatorname{split}(w),\quad (x, B, C) = \operatorname{split}(f(\operatorname{conv}(u)))\\"
+    r"(z, u, d) &= \operatorname{split}(w),\quad (x, B, C) = \operatorname{split}(f(\operatorname{conv}(u)))\\"
+    r"\delta_t &= \operatorname{softplus}(d_t + b_\delta)\\"
     r"h_t &= e^{\delta_t A} h_{t-1} + \delta_t\, x_t\, B_t^{\top},\quad y_t = h_t C_t + D\odot x_t\\"
     r"o_t &= W_o\,\operatorname{norm}(y_t, z_t) + b_o"
     r"\end{aligned}",
