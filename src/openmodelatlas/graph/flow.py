@@ -67,6 +67,8 @@ class Flow:
         self._layer_list = layer_list
         self._drafts: dict[Site, Draft] = {}
         self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
+        self._inputs: dict[Draft, tuple[Port, ...]] = {}
+        self._resolved: dict[tuple[int, int], Port] = {}
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
         self.readers: dict[str, dict[str, None]] = {}
@@ -96,7 +98,9 @@ class Flow:
         tensor.variable = self._variable(named, site, index)
         used = taken.setdefault(owner, {self._labels.names[child].segment for child in owner.children})
         several = len(self._results(named)) > 1
-        short = tensor.variable.rpartition(".")[2] if tensor.variable else str(self._result_index(named, site, index) + 1)
+        short = (
+            tensor.variable.rpartition(".")[2] if tensor.variable else str(self._result_index(named, site, index) + 1)
+        )
         segment = naming.unique(naming.slug(f"output {short}") if several or "output" in used else "output", used)
         parent = self._labels.addresses[owner]
         tensor.address = f"{parent}/{segment}" if parent else segment
@@ -164,7 +168,12 @@ class Flow:
         return None
 
     def inputs(self, draft: Draft) -> tuple[Port, ...]:
-        """What a node reads, in the order of its code; also notes the node as a consumer."""
+        """What a node reads, in the order of its code."""
+        if draft not in self._inputs:
+            self._inputs[draft] = self._find_inputs(draft)
+        return self._inputs[draft]
+
+    def _find_inputs(self, draft: Draft) -> tuple[Port, ...]:
         site = leaf_site(draft) or draft.site
         if site is None:
             return ()
@@ -220,6 +229,12 @@ class Flow:
 
     def resolve(self, probe: int, number: int) -> Port:
         """The tensor that a number of a probe is, plumbing looked through."""
+        key = (probe, number)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(probe, number)
+        return self._resolved[key]
+
+    def _resolve(self, probe: int, number: int) -> Port:
         tree = self._trees[probe]
         entry = tree.recording.tensors[number]
         via: list[str] = []

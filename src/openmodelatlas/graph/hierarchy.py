@@ -142,9 +142,7 @@ class Hierarchy:
         children = self._drafts(fold.children)
         if len(children) == 1 and children[0].kind == "module":
             only = children[0]
-            return [
-                Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold, outer=only.outer)
-            ]
+            return [Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold, outer=only.outer)]
         return [Draft("loop", [], fold.layers, children, loop=fold)] if children else []
 
     # Branches -------------------------------------------------------------------------------------------------

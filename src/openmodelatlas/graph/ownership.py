@@ -52,8 +52,6 @@ class Ownership:
 
     def _owner(self, key: ParameterKey) -> Draft:
         layer, name = key
-        if layer < 0:
-            name = self._without_sibling_indices(name)
         parts = name.split(".")
         while parts:
             parts.pop()
@@ -61,10 +59,6 @@ class Ownership:
             if draft is not None:
                 return draft
         return self._drafts.get((-1, ""), next(iter(self._drafts.values())))
-
-    @staticmethod
-    def _without_sibling_indices(name: str) -> str:
-        return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
     def parameters_of(self, root: Draft, flow: Flow) -> dict[Draft, tuple[str, ...]]:
         """Names of the facts of every draft below ``root``: owned by it or below it, or read by what is inside."""

@@ -12,6 +12,7 @@ import msgspec
 from openmodelatlas.capture.recording import Parameter
 from openmodelatlas.graph.document import ParameterFact
 from openmodelatlas.graph.sizes import Roles
+from openmodelatlas.graph.tree import starred
 from openmodelatlas.shapes.dimension import Constant, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
 
@@ -26,13 +27,11 @@ def parameter_key(name: str, layer_list: str) -> ParameterKey:
         name: ``model.layers.3.mlp.experts.5.up_proj.weight``.
         layer_list: name of the module list that holds the layers, ``model.layers``; empty if there is none.
     """
-    parts = name.split(".")
-    depth = len(layer_list.split(".")) if layer_list else 0
     layer = -1
-    if layer_list and name.startswith(f"{layer_list}.") and len(parts) > depth and parts[depth].isdigit():
-        layer = int(parts[depth])
-    starred = ["*" if part.isdigit() else part for part in parts]
-    return layer, ".".join(starred)
+    if layer_list and name.startswith(f"{layer_list}."):
+        index = name[len(layer_list) + 1 :].partition(".")[0]
+        layer = int(index) if index.isdigit() else -1
+    return layer, starred(name)
 
 
 @dataclass
@@ -211,5 +210,5 @@ def _named(item: Solved) -> str:
     """The true name, with ``*`` for the indices of siblings (experts) only."""
     if item.count == 1:
         return item.parameter.name
-    layer, starred = item.key
-    return starred.replace("*", str(layer), 1) if layer >= 0 else starred
+    layer, name = item.key
+    return name.replace("*", str(layer), 1) if layer >= 0 else name

@@ -60,6 +60,7 @@ class Sizes:
         self._wiring = wiring
         self._solved: dict[tuple[Phase, Observed], Dimension] = {}
         self._outputs: dict[tuple[Site, int], Shape] = {}
+        self._shapes: dict[tuple[Phase, tuple[tuple[tuple[int, ...], ...], ...]], Shape] = {}
         self._loops: dict[Site, LoopSite] = {}
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
@@ -190,21 +191,28 @@ class Sizes:
         return recording.calls[call].phase
 
     def _solve_output(self, site: Site, index: int) -> Shape:
-        rows: list[list[tuple[int, ...]]] = []
+        rows: list[tuple[tuple[int, ...], ...]] = []
         for tree, events in zip(self._trees, site.instances, strict=True):
-            recording = tree.recording
-            found: list[tuple[int, ...]] = []
-            for event in events:
-                outputs = recording.operations[event].outputs
-                if index < len(outputs):
-                    found.append(tuple(recording.tensors[outputs[index]].shape))
-            rows.append(found)
+            operations, tensors = tree.recording.operations, tree.recording.tensors
+            outputs = [operations[event].outputs for event in events]
+            rows.append(tuple(tuple(tensors[row[index]].shape) for row in outputs if index < len(row)))
+        phase = self._phase(site)
+        dependent = self._dependent_axes.get((self._contexts[site], index))
+        if dependent or any(len(row) > 1 for row in rows):
+            return self._shape_from(site, phase, dependent or set(), rows)
+        # Most sites of a model share their shapes with many others.
+        key = (phase, tuple(rows))
+        if key not in self._shapes:
+            self._shapes[key] = self._shape_from(site, phase, set(), rows)
+        return self._shapes[key]
+
+    def _shape_from(
+        self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[tuple[tuple[int, ...], ...]]
+    ) -> Shape:
         ranks = {len(shape) for row in rows for shape in row}
         if len(ranks) != 1:
             observed = tuple(sorted(ranks))
             return (Unresolved(reason="the number of axes differs between probes", observed=observed),)
-        phase = self._phase(site)
-        dependent = self._dependent_axes.get((self._contexts[site], index), set())
         return tuple(
             self._axis(site, phase, axis in dependent, tuple(tuple(shape[axis] for shape in row) for row in rows))
             for axis in range(ranks.pop())

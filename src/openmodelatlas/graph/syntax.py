@@ -231,7 +231,9 @@ def _condition(file: FileSyntax, node: ast.If) -> Condition | None:
     if body[0] <= (node.test.end_lineno or node.test.lineno):
         return None
     orelse = (node.orelse[0].lineno, node.orelse[-1].end_lineno or node.lineno) if node.orelse else None
-    arms = [{name.id: None for statement in arm for name in assigned_names(statement)} for arm in (node.body, node.orelse)]
+    arms = [
+        {name.id: None for statement in arm for name in assigned_names(statement)} for arm in (node.body, node.orelse)
+    ]
     both = [name for name in arms[0] if name in arms[1]]
     targets = both or list(arms[0] | arms[1])
     return Condition(

@@ -85,6 +85,7 @@ class Tree:
         children: events directly inside each call, in order.
         roots: the calls of the model itself (prefill, decode).
         operation_keys, call_keys: the place of each event.
+        read_by: tensors that events read, with their names, as they are looked up.
     """
 
     recording: Recording
@@ -94,6 +95,7 @@ class Tree:
     roots: list[int] = field(default_factory=list)
     operation_keys: list[Key] = field(default_factory=list)
     call_keys: list[Key] = field(default_factory=list)
+    read_by: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
 

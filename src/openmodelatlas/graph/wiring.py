@@ -18,6 +18,7 @@ from openmodelatlas.graph.tree import Tree, starred
 Path = tuple[int, ...]
 Reference = tuple[Any, ...]
 
+
 def tensors_in(value: Any, depth: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
     """Tensor numbers in an encoded value (see ``capture.recording``), each with its path, at most ``depth`` deep."""
     if not isinstance(value, dict):
@@ -37,7 +38,13 @@ def argument_tensors(site: Site, tree: Tree) -> list[tuple[str, int]]:
 
     Of a call's arguments only tensors and flat collections of tensors count: what a cache carries along is no argument.
     """
-    event = site.event
+    found = tree.read_by.get(site.event)
+    if found is None:
+        found = tree.read_by[site.event] = _argument_tensors(site.event, tree)
+    return found
+
+
+def _argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
     if event >= 0:
         operation = tree.operation(event)
         found = [("", number) for value in operation.arguments for _, number in tensors_in(value, 2)]
