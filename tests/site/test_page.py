@@ -151,6 +151,17 @@ def test_descriptions(samples: list[Any], address: str, description: str) -> Non
     assert build_page(samples[0], address).description == description
 
 
+def test_a_branch_finds_its_condition_in_the_code_around_it(samples: list[Any]) -> None:
+    atlas = samples[1]
+    node = atlas["layers/first/add-attention-update"]
+    bare = msgspec.structs.replace(node, branches=())
+    assert atlas["layers/first"].branches == node.branches
+    page = PageBuilder(atlas).page(bare)
+    assert page.layers.branches == build_page(atlas, node.address).layers.branches
+    assert page.description.startswith("Layers differ here: what runs depends on `running is not None`, which is false")
+    assert "the condition `running is not None`" in page.sources[0].claim
+
+
 def test_neighbours(samples: list[Any]) -> None:
     page = build_page(samples[0], "layers/moe")
     assert page.previous is not None

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from openmodelatlas.graph.document import Branch, Node
 
 
-def claim_for(node: Node, name: str | None, own: tuple[int, int] | None) -> str:
+def claim_for(node: Node, name: str | None, own: tuple[int, int] | None, branches: Sequence[Branch] = ()) -> str:
     """What the lines of ``node.code`` prove.
 
     Args:
         node: the node whose code it is.
         name: qualified name of the function or class that the lines hold, ``None`` if they hold none.
         own: lines of the node's own expression within them; ``None`` if the lines as a whole are the node's code.
+        branches: the node's conditions.
     """
     where = f"`{name}`" if name else "this code"
-    if node.kind == "branch" and node.branches:
-        return _branch_claim(node.branches[0], where)
+    if node.kind == "branch" and branches:
+        return _branch_claim(branches[0], where)
     if own is not None and node.symbol is not None:
         place = f"line {own[0]}" if own[0] == own[1] else f"lines {own[0]}–{own[1]}"
         text = f"In {where}, `{_one_line(node.symbol.text)}` ({place})"

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from openmodelatlas.evidence.branches import branches_of
 from openmodelatlas.evidence.claims import claim_for
 from openmodelatlas.evidence.excerpt import Part, divide, excerpt_text
 from openmodelatlas.evidence.names import qualified_name
@@ -114,7 +115,7 @@ class EvidenceFinder:
             Evidence(
                 kind=kind,
                 origin=owner.label or owner.title,
-                claim=claim_for(owner, name, own),
+                claim=claim_for(owner, name, own, branches_of(owner, self._nodes)),
                 id=_slug(name or f"{code.file} {code.first}"),
                 repository=cited.repository,
                 file=cited.path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from openmodelatlas.annotation.operations import describe_operation
+from openmodelatlas.evidence.branches import branches_of, outcome_for
 from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.graph.document import Node
 
@@ -58,15 +59,25 @@ def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
             text = f"{node.label}, in order of execution: {', '.join(child.label for child in inside)}."
         else:
             text = f"{node.label}{_standing_for(node)}."
-    elif node.kind == "branch" and node.branches:
-        text = f"Layers differ here: what runs depends on `{_one_line(node.branches[0].test)}`."
+    elif node.kind == "branch":
+        text = _describe_branch(node, nodes)
     elif node.kind == "loop":
         text = f"A loop in the model's code{f': {node.repeat.note}' if node.repeat else ''}."
-    elif node.kind == "kernel":
-        text = f"Runs the kernel `{node.function or node.title}`, which is recorded as one operation."
     else:
-        text = "A condition in the model's code."
+        text = f"Runs the kernel `{node.function or node.title}`, which is recorded as one operation."
     return text
+
+
+def _describe_branch(node: Node, nodes: Mapping[str, Node]) -> str:
+    branches = branches_of(node, nodes)
+    if not branches:
+        return "A condition in the model's code."
+    outcome = outcome_for(branches[0], node)
+    words = {"true": ", which is true here", "false": ", which is false here", "both": ", true and false in turn here"}
+    steps = [nodes[address].label for address in node.children if nodes[address].kind != "tensor"]
+    runs = f" Here it runs: {', '.join(steps)}." if steps else " Here nothing is computed."
+    test = _one_line(branches[0].test)
+    return f"Layers differ here: what runs depends on `{test}`{words.get(outcome or '', '')}.{runs}"
 
 
 def _describe_call(node: Node, operations: int, axes: Sequence[str], layers: int) -> str:

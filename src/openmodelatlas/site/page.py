@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from openmodelatlas.annotation.operations import argument_text, name_arguments
 from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.evidence.branches import branches_of
 from openmodelatlas.evidence.sources import EvidenceFinder
 from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, TensorFact, Unreached
 from openmodelatlas.site.describe import describe_node
@@ -97,7 +98,9 @@ class PageBuilder:
             explanation=(),
             code=self._code(node),
             sources=self._evidence.evidence(node),
-            layers=PageLayers(members=node.members, branches=tuple(_branch(branch) for branch in node.branches)),
+            layers=PageLayers(
+                members=node.members, branches=tuple(_branch(branch) for branch in branches_of(node, self._nodes))
+            ),
             function=node.function,
             module=node.module,
             class_name=node.class_name,
