@@ -29,13 +29,14 @@ from openmodelatlas.reference.layers import (
     keep_best_groups,
     run_chosen_experts,
     scaled_dot_product_attention,
+    uninitialised_embedding,
     visible_positions,
 )
 
 __all__ = ["KimiK2Configuration", "KimiK2ForCausalLM", "build"]
 
 LATENT_NORM_EPS = 1e-6
-"""The norms of the two latents do not follow ``rms_norm_eps`` (lines 392, 405: the class's default)."""
+"""The norms of the two latents do not follow ``rms_norm_eps`` (lines 380 and 392: the class's default)."""
 
 
 class RotaryEmbedding(nn.Module):
@@ -85,7 +86,7 @@ class RotaryEmbedding(nn.Module):
 
 
 def temperature(factor: float, weight: float) -> float:
-    """YaRN's temperature 0.1·weight·ln(factor) + 1, and 1 for contexts that do not get longer (lines 288-291)."""
+    """YaRN's temperature 0.1·weight·ln(factor) + 1, and 1 for contexts that do not get longer (lines 262-265)."""
     if factor <= 1:
         return 1.0
     return 0.1 * weight * math.log(factor) + 1.0
@@ -94,7 +95,7 @@ def temperature(factor: float, weight: float) -> float:
 def attention_scale(configuration: KimiK2Configuration) -> float:
     """What multiplies the dot products: 1/√(query size) times YaRN's second correction, a squared temperature.
 
-    Kimi K2: 192**-0.5 · 1.3466**2 = 0.13086 (lines 294-300).
+    Kimi K2: 192**-0.5 · 1.3466**2 = 0.13086 (lines 268-274 and 405).
     """
     scale: float = (configuration.qk_nope_head_dim + configuration.qk_rope_head_dim) ** -0.5
     yarn = configuration.rope_scaling
@@ -104,7 +105,7 @@ def attention_scale(configuration: KimiK2Configuration) -> float:
 
 
 def rotate_pairs(features: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Turn each pair of neighbouring features (2i, 2i + 1) by its angle (lines 340-370).
+    """Turn each pair of neighbouring features (2i, 2i + 1) by its angle (lines 310-346).
 
     Args:
         features: […, T, rope_dim].
@@ -126,7 +127,7 @@ class LatentAttention(nn.Module):
     """Multi-head latent attention: queries, keys and values come out of low-rank latents (arXiv 2405.04434, §2.1).
 
     Only the part without positions is made from the latents; a separate part of each query, and one key that all heads
-    share, carry the rotary positions (lines 373-500). The cache holds the latent and the shared key.
+    share, carry the rotary positions (lines 349-483). The cache holds the latent and the shared key.
     """
 
     def __init__(self, configuration: KimiK2Configuration) -> None:
@@ -185,7 +186,7 @@ class LatentAttention(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """Gated feed-forward network down(SiLU(gate(x)) ⊙ up(x)) (arXiv 2002.05202; lines 115-128).
+    """Gated feed-forward network down(SiLU(gate(x)) ⊙ up(x)) (arXiv 2002.05202; lines 104-117).
 
     The dense network of the first layers, every routed expert and the shared expert are of this form.
     """
@@ -204,7 +205,7 @@ class SwiGLU(nn.Module):
 
 
 class Router(nn.Module):
-    """Chooses k experts for each token and weighs them (arXiv 2412.19437, §2.1.2; lines 131-168).
+    """Chooses k experts for each token and weighs them (arXiv 2412.19437, §2.1.2; lines 120-158).
 
     The correction bias takes part in choosing only: the weights are the scores without it. Everything is float32.
 
@@ -239,7 +240,7 @@ class Router(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """Sum of the chosen experts' weighted outputs and of the shared expert's unscaled output (lines 209-230)."""
+    """Sum of the chosen experts' weighted outputs and of the shared expert's unscaled output (lines 201-222)."""
 
     def __init__(self, configuration: KimiK2Configuration) -> None:
         super().__init__()
@@ -260,7 +261,7 @@ class MixtureOfExperts(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Pre-norm transformer block: attention, then a feed-forward network or experts (lines 503-550)."""
+    """Pre-norm transformer block: attention, then a feed-forward network or experts (lines 485-531)."""
 
     def __init__(self, configuration: KimiK2Configuration, layer_idx: int) -> None:
         super().__init__()
@@ -288,11 +289,11 @@ class DecoderLayer(nn.Module):
 
 
 class KimiK2Model(nn.Module):
-    """Embedding, all layers and the final norm (lines 577-660)."""
+    """Embedding, all layers and the final norm (lines 565-638)."""
 
     def __init__(self, configuration: KimiK2Configuration) -> None:
         super().__init__()
-        self.embed_tokens = nn.Embedding(configuration.vocab_size, configuration.hidden_size)
+        self.embed_tokens = uninitialised_embedding(configuration.vocab_size, configuration.hidden_size)
         self.layers = nn.ModuleList(
             DecoderLayer(configuration, layer_idx) for layer_idx in range(configuration.num_hidden_layers)
         )

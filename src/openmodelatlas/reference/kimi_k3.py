@@ -35,13 +35,14 @@ from openmodelatlas.reference.layers import (
     keep_best_groups,
     run_chosen_experts,
     scaled_dot_product_attention,
+    uninitialised_embedding,
     visible_positions,
 )
 
 __all__ = ["KimiK3Configuration", "KimiK3ForCausalLM", "KimiK3ForConditionalGeneration", "build"]
 
 LATENT_NORM_EPS = 1e-6
-"""The norms of the two latents do not follow ``rms_norm_eps``, 1e-5 (lines 292, 460, 477: the class's default)."""
+"""The norms of the two latents do not follow ``rms_norm_eps``, 1e-5 (lines 287, 438, 455: the class's default)."""
 
 CHUNK_SIZE = 64
 """Positions that the chunked delta rule takes at once (fla-core 0.6.0, ``ops/kda/chunk.py``); changes no result."""
@@ -53,7 +54,7 @@ class DeltaCache(NamedTuple):
     Attributes:
         query_window, key_window, value_window: [B, W - 1, H·K], model dtype; the last inputs of the convolutions.
         state: [B, H, K, V] float32; maps keys to values. The order (key, value) is a convention: the published code
-            asks its kernels for (value, key) (line 687).
+            asks its kernels for (value, key) (lines 718 and 736).
     """
 
     query_window: Tensor
@@ -97,7 +98,7 @@ def l2_normalise(features: Tensor) -> Tensor:
     """Scale vectors to length 1: x · rsqrt(Σx² + 1e-6), eps under the root and a sum, not a mean.
 
     […, K] to […, K], float32 (fla-core 0.6.0, ``modules/norm/l2norm.py`` line 80, ``ops/kda/fused_recurrent.py`` lines
-    156-158).
+    157-158).
     """
     squared_length = features.square().sum(dim=-1, keepdim=True)
     return features * torch.rsqrt(squared_length + 1e-6)
@@ -156,7 +157,7 @@ def chunked_delta_rule(
 def delta_rule_of_chunk(
     queries: Tensor, keys: Tensor, values: Tensor, log_decay: Tensor, beta: Tensor, *, state: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """All positions of one chunk at once (arXiv 2510.26692, §3.2).
+    """All positions of one chunk at once (arXiv 2510.26692, §3).
 
     What position i writes, u_i = β_i·(v_i − k_iᵀ·S_before_i), depends on what the earlier positions of the chunk wrote.
     With the decay from j to i, exp(G_i − G_j), G being the running sum of g, this is the triangular system
@@ -194,7 +195,7 @@ def delta_rule_of_chunk(
 
 
 class KimiDeltaAttention(nn.Module):
-    """Kimi Delta Attention: a fixed-size memory per head, forgetting each key feature at its own pace (lines 576-759).
+    """Kimi Delta Attention: a fixed-size memory per head, forgetting each key feature at its own pace (lines 564-759).
 
     Attributes:
         A_log: [H] float32. The published checkpoint stores head_dim elements, zeros after the first H; loading cuts
@@ -308,7 +309,7 @@ def cut_stored_decay_rates(module: nn.Module, state_dict: dict[str, Any], prefix
 
 
 class GatedLatentAttention(nn.Module):
-    """Multi-head latent attention without positions, its output gated (arXiv 2405.04434, §2.1; lines 423-573).
+    """Multi-head latent attention without positions, its output gated (arXiv 2405.04434, §2.1; lines 402-561).
 
     What carries the rotary positions elsewhere (``qk_rope_head_dim`` features, one key for all heads) is kept but not
     turned. The cache holds the latent and the shared key; the published code caches all heads' keys and values instead.
@@ -365,7 +366,7 @@ class GatedLatentAttention(nn.Module):
 
 
 class SiTU(nn.Module):
-    """Gated activation with soft bounds: β·tanh(gate/β)·sigmoid(gate) ⊙ λ·tanh(up/λ), in float32 (lines 97-117).
+    """Gated activation with soft bounds: β·tanh(gate/β)·sigmoid(gate) ⊙ λ·tanh(up/λ), in float32 (lines 100-118).
 
     Attributes:
         gate_bound: β, ``activation_situ_beta``; 4 in Kimi K3.
@@ -388,7 +389,7 @@ class SiTU(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Gated feed-forward network down(SiTU(gate(x), up(x))): the dense first layer, and the shared experts as one."""
+    """Gated feed-forward network down(SiTU(gate(x), up(x))): dense first layer, shared experts (lines 340-368)."""
 
     def __init__(self, configuration: KimiK3Configuration, intermediate_size: int) -> None:
         super().__init__()
@@ -404,7 +405,7 @@ class FeedForward(nn.Module):
 
 
 class Expert(nn.Module):
-    """Routed expert w2(SiTU(w1(x), w3(x))); it reads and writes the latent, not the hidden size (lines 343-378)."""
+    """Routed expert w2(SiTU(w1(x), w3(x))); it reads and writes the latent, not the hidden size (lines 302-337)."""
 
     def __init__(self, latent_size: int, intermediate_size: int, activation: SiTU) -> None:
         super().__init__()
@@ -420,7 +421,7 @@ class Expert(nn.Module):
 
 
 class Router(nn.Module):
-    """Chooses k experts for each token and weighs them (arXiv 2412.19437, §2.1.2; lines 762-858).
+    """Chooses k experts for each token and weighs them (arXiv 2412.19437, §2.1.2; lines 762-861).
 
     It reads the hidden states, not the latent. The correction bias takes part in choosing only: the weights are the
     scores without it. Everything is float32.
@@ -457,7 +458,7 @@ class Router(nn.Module):
 class LatentMixtureOfExperts(nn.Module):
     """Experts that work in a narrower latent: project down, run, add up, normalise, project up.
 
-    The shared experts read the hidden states and are neither weighted nor scaled (lines 861-963).
+    The shared experts read the hidden states and are neither weighted nor scaled (lines 866-950).
     """
 
     def __init__(self, configuration: KimiK3Configuration) -> None:
@@ -489,7 +490,7 @@ def mix_stored_sums(running_sum: Tensor, stored_sums: Tensor, norm: RMSNorm, pro
     """Attention over depth: a softmax-weighted mean of the stored sums and the running sum (arXiv 2603.15031).
 
     The keys are the normalised sums, the one learned query is the projection with the norm's gain folded in, the values
-    are the raw sums. All in float32 (lines 1194-1207).
+    are the raw sums. All in float32 (lines 1210-1223).
 
     Args:
         running_sum: [B, T, d].
@@ -512,7 +513,7 @@ def mix_stored_sums(running_sum: Tensor, stored_sums: Tensor, norm: RMSNorm, pro
 
 
 class DecoderLayer(nn.Module):
-    """One block with attention residuals (arXiv 2603.15031; lines 1106-1168).
+    """One block with attention residuals (arXiv 2603.15031; lines 1105-1174).
 
     Instead of one residual stream, two things travel between layers: the running sum of the updates of the current
     group of ``attn_res_block_size`` layers, and the stored sums of the groups before (the first is the embedding).
@@ -589,11 +590,11 @@ class DecoderLayer(nn.Module):
 
 
 class KimiK3Model(nn.Module):
-    """Embedding, all layers, the last mixture and the final norm (lines 1234-1394)."""
+    """Embedding, all layers, the last mixture and the final norm (lines 1252-1413)."""
 
     def __init__(self, configuration: KimiK3Configuration) -> None:
         super().__init__()
-        self.embed_tokens = nn.Embedding(configuration.vocab_size, configuration.hidden_size)
+        self.embed_tokens = uninitialised_embedding(configuration.vocab_size, configuration.hidden_size)
         self.layers = nn.ModuleList(
             DecoderLayer(configuration, layer_idx) for layer_idx in range(configuration.num_hidden_layers)
         )

@@ -51,7 +51,7 @@ IGNORED_TEXT_KEYS = frozenset(
         # The length the model was trained for; it has no positions.
         "max_position_embeddings",
         # The published code applies the group rule where there is more than one group and does not read this key
-        # (llmcompressor 0.14.0.1, kimi_k3/modeling_kimi_linear.py lines 815-842).
+        # (llmcompressor 0.14.0.1, kimi_k3/modeling_kimi_linear.py lines 820-844).
         "use_grouped_topk",
     )
 )
