@@ -151,7 +151,7 @@ def provenance() -> Provenance:
         requested_revision="main",
         entry="modeling_sample.SampleForCausalLM",
         configuration_origin=f"example/Sample/config.json@{REVISION[:12]}",
-        preferred=("example/Sample-Original@fedcba987654: the hub does not answer (no route to host)",),
+        preferred=("example/Sample-Original@fedcba987654 was passed over: the hub does not answer (no route to host)",),
         versions={"python": "3.11.9", "torch": "2.13.0", "transformers": "5.24.0", "openmodelatlas": "0.1.0"},
         choices=(
             {"key": "hidden_size", "true_value": 7168, "origin": "file", "sizes": [24, 40, 56], "reason": "width"},

@@ -132,7 +132,9 @@ def test_every_page_names_the_source_and_what_was_passed_over(samples: list[Any]
     for node in samples[0]:
         page = build_page(samples[0], node.address)
         assert page.provenance.repository == "example/Sample"
-        assert page.provenance.passed_over[0].startswith("example/Sample-Original@fedcba987654: the hub")
+        assert page.provenance.passed_over[0].startswith(
+            "example/Sample-Original@fedcba987654 was passed over: the hub"
+        )
         assert (page.atlas is not None) == (node.kind == "model")
 
 

@@ -84,7 +84,7 @@ def test_the_fields_of_the_branch_page(samples: list[Any]) -> None:
         "… lines 29–34 omitted …",
         "Greyed lines 44–46: no layer reached this: kept out by output_scores (line 43).",
         "This atlas shows example/Sample at 0123456789ab (transformers)",
-        "Passed over: example/Sample-Original@fedcba987654",
+        "example/Sample-Original@fedcba987654 was passed over",
         "<script>alert(1)</script>",
     ):
         assert expected in text
@@ -172,7 +172,7 @@ def test_the_terminal_shows_the_page_and_reads_no_markup(samples: list[Any]) -> 
         "[B batch, T positions, 7168 d]",
         "no layer reached lines 44–46: kept out by output_scores (line 43)",
         "lines 24–55",
-        "Passed over",
+        "was passed over",
     ):
         assert expected in text
     for atlas in samples:

@@ -214,4 +214,4 @@ def _foot(page: Page) -> Iterator[str]:
         f"{code(f'{page.model}/{page.address}'.rstrip('/'))}."
     )
     for item in origin.passed_over:
-        yield f"Passed over: {plain(item)}"
+        yield plain(item)

@@ -220,4 +220,4 @@ def _foot(page: Page) -> list[RenderableType]:
     origin = page.provenance
     text = f"\nShows {origin.repository} at {short_revision(origin.revision)} ({origin.kind}); "
     parts = [_text(f"{text}address {page.model}/{page.address}".rstrip("/"), "dim")]
-    return parts + [_text(f"Passed over: {item}", "yellow") for item in origin.passed_over]
+    return parts + [_text(item, "yellow") for item in origin.passed_over]
