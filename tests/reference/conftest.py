@@ -13,11 +13,10 @@ from tests.reference.third_party import load_file, stand_in_modules, unpack, whe
 
 
 @pytest.fixture(scope="session")
-def wheels(request: pytest.FixtureRequest) -> Path:
-    """Folder that keeps fetched wheels between runs."""
-    cache = request.config.cache
-    assert cache is not None
-    return Path(cache.mkdir("wheels"))
+def wheels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder for fetched wheels; pytest's cache keeps it between runs, unless that is switched off."""
+    cache = getattr(request.config, "cache", None)
+    return tmp_path_factory.mktemp("wheels") if cache is None else Path(cache.mkdir("wheels"))
 
 
 @pytest.fixture(scope="session")
