@@ -112,8 +112,12 @@ def run(arguments: Sequence[str]) -> int:
     """Runs the command line with ``arguments`` and returns the exit code; errors are told on standard error."""
     settings = Settings()
     try:
-        result = oma.main(args=list(arguments), prog_name="oma", standalone_mode=False, obj=settings)
+        # Not oma.main(): that one answers a reader who went away, and Ctrl-C, in its own way.
+        with oma.make_context("oma", list(arguments), obj=settings) as context:
+            result = oma.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
