@@ -194,8 +194,16 @@ class Folder:
         return [(site, tensor) for tensor, site in slots.items()]
 
     def _references(self, site: Site, tree: Tree) -> tuple[Any, ...]:
-        references = (self._wiring.reference(site, tensor) for _, tensor in argument_tensors(site, tree))
-        return tuple(("slot",) if reference[0] == "slot" else reference for reference in references)
+        references: list[Any] = []
+        for _, tensor in argument_tensors(site, tree):
+            reference = self._wiring.reference(site, tensor)
+            if reference[0] == "step" and references and references[-1] == reference:
+                # What a merged loop collected (one result for each expert that was hit) is read once, however many.
+                producer = self._wiring.producer(site.probe, tensor)
+                if producer is not None and len(producer.instances[site.probe]) > 1:
+                    continue
+            references.append(("slot",) if reference[0] == "slot" else reference)
+        return tuple(references)
 
     # Refinement -----------------------------------------------------------------------------------------------
 

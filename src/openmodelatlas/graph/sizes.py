@@ -65,6 +65,8 @@ class Sizes:
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
+        self._full_sizes: dict[tuple[int, int, tuple[tuple[int, ...], ...]], tuple[int, ...]] = {}
+        self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
 
     def prepare(self, root: Site) -> None:
         """Looks at every site once, before anything is solved.
@@ -85,8 +87,31 @@ class Sizes:
             own = self._contexts[element] = self._context(element, context)
             if element.is_call:
                 self._prepare(element.children, loop, own)
-            elif self._roles.repeat is not None:
-                self._note_dependence(element, own, self._roles.repeat)
+            else:
+                if self._roles.repeat is not None:
+                    self._note_dependence(element, own, self._roles.repeat)
+                self._note_full_size(element, own)
+
+    def _note_full_size(self, site: Site, context: int) -> None:
+        """A run at full size that stops early reaches some layers only; equal places of others are like them."""
+        full = self._roles.true_size
+        if full is None or len(site.instances[full]) != 1:
+            return
+        recording = self._trees[full].recording
+        for index, number in enumerate(recording.operations[site.instances[full][0]].outputs):
+            rows = self._rows(site, index)
+            if all(len(row) == 1 for row in rows):
+                key = (context, index, tuple(row[0] for row in rows[:full]))
+                self._full_sizes.setdefault(key, tuple(recording.tensors[number].shape))
+
+    def _rows(self, site: Site, index: int) -> list[tuple[tuple[int, ...], ...]]:
+        """For each probe, the shape of the ``index``-th result in each instance."""
+        rows: list[tuple[tuple[int, ...], ...]] = []
+        for tree, events in zip(self._trees, site.instances, strict=True):
+            operations, tensors = tree.recording.operations, tree.recording.tensors
+            outputs = [operations[event].outputs for event in events]
+            rows.append(tuple(tuple(tensors[row[index]].shape) for row in outputs if index < len(row)))
+        return rows
 
     def _context(self, site: Site, parent: int) -> int:
         """A number for a place in the model, the same in every layer."""
@@ -191,20 +216,55 @@ class Sizes:
         return recording.calls[call].phase
 
     def _solve_output(self, site: Site, index: int) -> Shape:
-        rows: list[tuple[tuple[int, ...], ...]] = []
-        for tree, events in zip(self._trees, site.instances, strict=True):
-            operations, tensors = tree.recording.operations, tree.recording.tensors
-            outputs = [operations[event].outputs for event in events]
-            rows.append(tuple(tuple(tensors[row[index]].shape) for row in outputs if index < len(row)))
-        phase = self._phase(site)
-        dependent = self._dependent_axes.get((self._contexts[site], index))
+        rows = self._rows(site, index)
+        written = self._written(site, index, rows)
+        if written is not None:
+            return written
+        phase, context = self._phase(site), self._contexts[site]
+        dependent = self._dependent_axes.get((context, index))
         if dependent or any(len(row) > 1 for row in rows):
             return self._shape_from(site, phase, dependent or set(), rows)
+        full = self._roles.true_size
+        if full is not None and not rows[full] and all(rows[:full]):
+            seen = self._full_sizes.get((context, index, tuple(row[0] for row in rows[:full])))
+            rows[full] = () if seen is None else (seen,)
         # Most sites of a model share their shapes with many others.
         key = (phase, tuple(rows))
         if key not in self._shapes:
             self._shapes[key] = self._shape_from(site, phase, set(), rows)
-        return self._shapes[key]
+        return self._settle(phase, context, index, self._shapes[key], rows)
+
+    def _written(self, site: Site, index: int, rows: Sequence[tuple[tuple[int, ...], ...]]) -> Shape | None:
+        """Shape of what is written in place in some probes only, where a cast made no copy: the old version's."""
+        if all(rows[probe] for probe in (*self._roles.solving, self._roles.held_out)) or not rows[site.probe]:
+            return None
+        tree = self._trees[site.probe]
+        for number in tree.operation(site.event).writes:
+            old = tree.recording.tensors[number]
+            if old.origin == "operation" and tuple(old.shape) == rows[site.probe][0]:
+                return self.tensor(site.probe, number)
+        return None
+
+    def _settle(
+        self, phase: Phase, context: int, index: int, shape: Shape, rows: Sequence[tuple[tuple[int, ...], ...]]
+    ) -> Shape:
+        """Decode dimensions left open are those of the prefill at the same place, if they had the same sizes there.
+
+        Only what depends on the configuration alone is taken over; the run at full size, which may stop before it
+        decodes, has confirmed it there.
+        """
+        probes = (*self._roles.solving, self._roles.held_out)
+        if any(len(rows[probe]) != 1 for probe in probes):
+            return shape
+        settled = list(shape)
+        for axis, dimension in enumerate(shape):
+            sizes = tuple(rows[probe][0][axis : axis + 1] for probe in probes)
+            key = (context, index, axis, sizes)
+            if phase == "prefill" and isinstance(dimension, Symbolic) and dimension.value is not None:
+                self._settled.setdefault(key, dimension)
+            elif isinstance(dimension, Unresolved):
+                settled[axis] = self._settled.get(key, dimension)
+        return tuple(settled)
 
     def _shape_from(
         self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[tuple[tuple[int, ...], ...]]
