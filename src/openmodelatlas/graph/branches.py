@@ -126,7 +126,7 @@ def _guard(function: FunctionSyntax, line: int, reached: set[int]) -> Condition 
         condition
         for condition in function.conditions
         if condition.first < line <= condition.last
-        and any(l in reached for l in range(condition.first, condition.body[0]))
+        and any(line_ in reached for line_ in range(condition.first, condition.body[0]))
     ]
     return enclosing[-1] if enclosing else None
 

@@ -1,7 +1,7 @@
 """What the text of a source file says about the places that ran: loops, conditions, names, operands.
 
-Positions follow the recordings: lines are 1-based, columns count UTF-8 bytes from 0, end columns are exclusive; Python's
-``ast`` uses the same convention, so that a recorded span finds its node by equality.
+Positions follow the recordings: lines are 1-based, columns count UTF-8 bytes from 0, end columns are exclusive;
+Python's ``ast`` uses the same convention, so that a recorded span finds its node by equality.
 """
 
 from __future__ import annotations

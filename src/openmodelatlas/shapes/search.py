@@ -71,6 +71,10 @@ _PAIRINGS: dict[str, Pairing] = {
     "clipped difference": lambda a, b: maximum(subtract(a, b), _ZERO),
     "min after": lambda a, b: minimum(add(a, _ONE), b),
     "min before": lambda a, b: minimum(a, subtract(b, _ONE)),
+    # What a sliding cache keeps after a step: the window less the token to come.
+    "min after before": lambda a, b: minimum(add(a, _ONE), subtract(b, _ONE)),
+    # Rotary frequencies of heads whose width is not configured: (hidden_size//num_attention_heads)//2.
+    "half quotient": lambda a, b: floor_divide(floor_divide(a, b), integer(2)),
     "ceil after": lambda a, b: ceil_divide(add(a, _ONE), b),
     "padding": lambda a, b: subtract(multiply(ceil_divide(a, b), b), a),
     "remainder": lambda a, b: subtract(a, multiply(floor_divide(a, b), b)),
@@ -309,6 +313,7 @@ def _enter_pair(
         enter("difference", difference, left, right)
     if crosses_seam:
         enter("clipped difference", [max(value, 0) for value in difference], left, right)
+        enter("min after before", [min(x + 1, y - 1) for x, y in both], left, right)
     if varies or crosses_seam:
         enter("min after", [min(x + 1, y) for x, y in both], left, right)
         enter("min before", [min(x, y - 1) for x, y in both], left, right)
@@ -319,6 +324,8 @@ def _enter_pair(
         floors, ceilings = [x // y for x, y in both], [-(-x // y) for x, y in both]
         if crosses_seam or len(set(floors)) > 1:
             enter("floor", floors, left, right)
+            if all(x % y == 0 for x, y in both):
+                enter("half quotient", [quotient // 2 for quotient in floors], left, right)
         if crosses_seam or (ceilings != floors and len(set(ceilings)) > 1):
             enter("ceil", ceilings, left, right)
         if left[-1] in RUN_NAMES:
