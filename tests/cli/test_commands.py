@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -78,7 +79,8 @@ def test_tree_shows_levels_with_counts_and_shapes(oma: Oma) -> None:
     assert "1000 V]" in shallow.stdout
     assert len(deep.stdout.splitlines()) > len(shallow.stdout.splitlines())
     # What is left out is said.
-    assert "(--all)" in deep.stdout
+    assert re.search(r"Left out: .*\d+ tensors.*\(--all shows them\)", deep.stdout)
+    assert "Left out" not in oma("tree", TINY_MODEL, "--depth", "3", "--all").stdout
 
 
 def test_tree_as_json_has_everything_down_to_its_depth(oma: Oma) -> None:

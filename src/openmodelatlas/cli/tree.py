@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,9 +51,12 @@ def command(model: str, address: str | None, depth: int, everything: bool, as_js
     from rich.tree import Tree
 
     tree = Tree(line(atlas, node, writer), guide_style="dim")
-    _grow(tree, atlas, node, depth, everything, writer)
+    left_out = _grow(tree, atlas, node, depth, everything, writer)
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH, highlight=False)
     console.print(tree)
+    if left_out:
+        words = " and ".join(f"{count} {kind}" for kind, count in left_out.items())
+        click.echo(f"Left out: {words} (--all shows them).")
 
 
 def as_data(atlas: Atlas, node: Node, depth: int, writer: DimensionWriter) -> dict[str, Any]:
@@ -109,26 +113,24 @@ def line(atlas: Atlas, node: Node, writer: DimensionWriter) -> Text:
     return text
 
 
-def _grow(tree: Tree, atlas: Atlas, node: Node, depth: int, everything: bool, writer: DimensionWriter) -> None:
-    from rich.text import Text
-
-    left_out = {"tensor": 0, "rearrangement or cast": 0}
+def _grow(tree: Tree, atlas: Atlas, node: Node, depth: int, everything: bool, writer: DimensionWriter) -> Counter[str]:
+    """Adds ``depth`` levels below ``node``; returns how many nodes of each kind were left out of them."""
+    left_out: Counter[str] = Counter()
     for child in atlas.children(node):
-        kind = "tensor" if child.kind == "tensor" else "rearrangement or cast" if child.plumbing else None
+        kind = _left_out_as(child)
         if kind is not None and not everything:
             left_out[kind] += 1
             continue
         branch = tree.add(line(atlas, child, writer))
         if depth > 1:
-            _grow(branch, atlas, child, depth - 1, everything, writer)
-        elif child.children:
+            left_out += _grow(branch, atlas, child, depth - 1, everything, writer)
+        elif any(everything or _left_out_as(inner) is None for inner in atlas.children(child)):
             branch.label.append("  …", "dim")  # type: ignore[union-attr]
-    words = [f"{count} {_plural(kind, count)}" for kind, count in left_out.items() if count]
-    if words:
-        tree.add(Text(f"{', '.join(words)} (--all)", "dim italic"))
+    return left_out
 
 
-def _plural(kind: str, count: int) -> str:
-    if count == 1:
-        return kind
-    return "tensors" if kind == "tensor" else "rearrangements or casts"
+def _left_out_as(node: Node) -> str | None:
+    """What is not shown unless it is asked for."""
+    if node.kind == "tensor":
+        return "tensors"
+    return "views and casts" if node.plumbing else None
