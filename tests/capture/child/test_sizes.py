@@ -226,3 +226,22 @@ def test_state_space_relation() -> None:
     for setting in plan_of(configuration).settings:
         assert setting["num_heads"] * setting["head_dim"] == 2 * setting["hidden_size"]
         assert setting["num_heads"] % setting["n_groups"] == 0
+
+
+def test_quotients_of_sizes_vary() -> None:
+    """Experts in a group are a size of their own: a constant number of them would be taken for a number."""
+    configuration = {
+        "num_hidden_layers": 2,
+        "hidden_size": 2048,
+        "num_attention_heads": 16,
+        "n_routed_experts": 64,
+        "n_group": 8,
+        "topk_group": 4,
+        "num_experts_per_tok": 6,
+        "n_shared_experts": 2,
+        "max_position_embeddings": 8192,
+    }
+    for seed in ("one", "two", "three"):
+        plan = choose(Published(configuration, {}), seed=seed)
+        solving = [probe.sizes for probe in plan.probes if probe.role == "solve"]
+        assert len({sizes["n_routed_experts"] // sizes["n_group"] for sizes in solving}) > 1

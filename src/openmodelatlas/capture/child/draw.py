@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from openmodelatlas.capture.child import kinds
@@ -15,7 +15,6 @@ from openmodelatlas.errors import ConfigurationError
 BATCHES = (3, 2, 4, 5)
 TOKENS = (13, 17, 11, 16, 14, 18, 19, 15)
 ROUNDS = 24
-ENOUGH_ROUNDS = 5
 TRIES = 24
 TRIES_BEFORE_WIDENING = 4
 CONSTANT = 100
@@ -41,6 +40,7 @@ class Task:
         constraints: relations to obey.
         overrides: sizes the user fixed: one value, or one per probe (the last repeats).
         solving: number of solving probes; one held-out probe is drawn besides.
+        highest: largest size of keys that a relation takes beyond the range of their kind.
         seed: makes the choice reproducible.
     """
 
@@ -49,6 +49,7 @@ class Task:
     constraints: Sequence[Constraint]
     overrides: Mapping[str, int | list[int]]
     solving: int
+    highest: Mapping[str, int]
     seed: str
     grouped: bool = field(init=False)
 
@@ -57,7 +58,7 @@ class Task:
 
 
 def draw(task: Task) -> list[Drawn]:
-    """Sizes of the solving probes and of the held-out probe, with as few coincidences as a few rounds can find.
+    """Sizes of the solving probes and of the held-out probe, with as few coincidences as :data:`ROUNDS` can find.
 
     Raises:
         ConfigurationError: no sizes obey all relations.
@@ -65,11 +66,16 @@ def draw(task: Task) -> list[Drawn]:
     best: list[Drawn] = []
     best_count: int | None = None
     for number in range(ROUNDS):
-        drawn = _draw_round(task, number)
+        try:
+            drawn = _draw_round(task, number)
+        except ConfigurationError:
+            if not best:
+                raise
+            continue  # this round ran into a corner, an earlier one did not
         count = coincidences(drawn[: task.solving], task.overrides)
         if best_count is None or count < best_count:
             best, best_count = drawn, count
-        if not best_count or (number + 1 >= ENOUGH_ROUNDS and best_count < CONSTANT):
+        if not best_count:
             break
     return best
 
@@ -108,7 +114,9 @@ def _draw_one(task: Task, index: int, before: Mapping[str, set[int]], number: in
             kind = kinds.GROUPED_EXPERTS if kind is kinds.EXPERTS and task.grouped else kind
             domains[path] = [
                 size
-                for size in _domain(kind, before[path], trial // TRIES_BEFORE_WIDENING, generator)
+                for size in _domain(
+                    kind, task.highest.get(path, 0), before[path], trial // TRIES_BEFORE_WIDENING, generator
+                )
                 if not (kind in TOKEN_KINDS and size >= tokens - 2) and not (kind is kinds.POSITIONS and size <= tokens)
             ]
     taken = {batch, tokens, tokens + 1, batch * tokens, batch * (tokens + 1), *fixed.values()}
@@ -142,16 +150,17 @@ def _override(value: int | list[int], index: int) -> int:
     return value if isinstance(value, int) else value[min(index, len(value) - 1)]
 
 
-def _domain(kind: Kind, before: set[int], widening: int, generator: random.Random) -> list[int]:
+def _domain(kind: Kind, highest: int, before: set[int], widening: int, generator: random.Random) -> list[int]:
     """Sizes of a kind, shuffled: those no earlier probe has first, then (in wide ranges) primes first.
 
     Args:
         kind: the kind, with its range.
+        highest: a larger end of the range, if not 0.
         before: sizes that earlier probes have; only without widening are they left out altogether.
         widening: how often the search has failed: each time the range grows by two.
         generator: decides the order.
     """
-    values = list(range(kind.low, kind.high + 1 + 2 * widening, 2 if kind.even else 1))
+    values = list(range(kind.low, max(kind.high, highest) + 1 + 2 * widening, 2 if kind.even else 1))
     generator.shuffle(values)
     wide = kind.high - kind.low >= 12
     values.sort(key=lambda value: (value in before, wide and not is_prime(value)))
@@ -165,7 +174,7 @@ def coincidences(drawn: Sequence[Drawn], overrides: Mapping[str, int | list[int]
     """How often a name could be taken for another name, or for a sum or product of two, over the solving probes.
 
     A name with one size in all probes (which could be taken for a number) counts :data:`CONSTANT`, unless the user
-    fixed it so.
+    fixed it so; and so does a whole quotient of two names (experts in a group) that is the same in all probes.
     """
     vectors = {name: tuple(probe.sizes[name] for probe in drawn) for name in drawn[0].sizes}
     vectors["B"] = tuple(probe.batch for probe in drawn)
@@ -174,7 +183,15 @@ def coincidences(drawn: Sequence[Drawn], overrides: Mapping[str, int | list[int]
     count = len(vectors) - len(owners)
     if len(drawn) > 1:
         count += CONSTANT * sum(len(set(vector)) == 1 for name, vector in vectors.items() if name not in overrides)
+        count += CONSTANT * sum(len(quotients) == 1 for quotients in _quotients(vectors) if quotients != {1})
     for first, second in itertools.combinations_with_replacement(vectors.values(), 2):
         count += tuple(map(int.__add__, first, second)) in owners
         count += tuple(map(int.__mul__, first, second)) in owners
     return count
+
+
+def _quotients(vectors: Mapping[str, tuple[int, ...]]) -> Iterator[set[int]]:
+    """For each pair of names whose sizes divide in every probe: the quotients."""
+    for one, other in itertools.permutations(vectors.values(), 2):
+        if all(many % few == 0 for many, few in zip(one, other, strict=True)):
+            yield {many // few for many, few in zip(one, other, strict=True)}

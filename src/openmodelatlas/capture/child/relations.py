@@ -60,11 +60,13 @@ class Relations:
 
     Attributes:
         constraints: for the search.
+        highest: largest size of keys that are a published multiple of another key.
         tied: follower to leader: keys that take the leader's size because they are equal as published.
     """
 
     constraints: list[Constraint]
     tied: dict[str, str]
+    highest: dict[str, int]
 
 
 def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], rung: Rung) -> Relations:
@@ -77,6 +79,7 @@ def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], run
     """
     constraints: list[Constraint] = []
     tied: dict[str, str] = {}
+    highest: dict[str, int] = {}
     for scope in sorted({_scope(path) for path in sizes}):
         members = {path: kinds.kind_of(path) for path in sizes if _scope(path) == scope}
         by_kind: dict[kinds.Kind, list[str]] = {}
@@ -89,9 +92,9 @@ def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], run
         if not mamba:
             _hidden_relations(by_kind, sizes, rung, constraints)
         if rung.keep_ratios:
-            _ratio_relations(by_kind, sizes, constraints)
+            _ratio_relations(by_kind, sizes, constraints, highest)
         _rotary_relations(by_kind, configuration, rung, constraints)
-    return Relations(constraints, {key: leader for key, leader in tied.items() if key != leader})
+    return Relations(constraints, {key: leader for key, leader in tied.items() if key != leader}, highest)
 
 
 def _scope(path: str) -> str:
@@ -248,12 +251,16 @@ def _hidden_relations(
 
 
 def _ratio_relations(
-    by_kind: Mapping[kinds.Kind, list[str]], sizes: Mapping[str, int], constraints: list[Constraint]
+    by_kind: Mapping[kinds.Kind, list[str]],
+    sizes: Mapping[str, int],
+    constraints: list[Constraint],
+    highest: dict[str, int],
 ) -> None:
     for hidden in by_kind.get(kinds.HIDDEN, []):
         for width in by_kind.get(kinds.INTERMEDIATE, []):
             if sizes[width] > sizes[hidden] and sizes[width] % sizes[hidden] == 0:
                 ratio = sizes[width] // sizes[hidden]
+                highest[width] = ratio * kinds.HIDDEN.high
                 constraints.append(
                     Constraint(
                         (width, hidden),

@@ -141,7 +141,7 @@ def choose(
         if rung.keep_small and path not in overrides and kind_of(path) in SMALL_KINDS
     }
     free = [path for path in sizes if path not in tied and path not in pinned]
-    drawn = draw(Task(free, {**ones, **pinned}, relations.constraints, overrides, solving, seed))
+    drawn = draw(Task(free, {**ones, **pinned}, relations.constraints, overrides, solving, relations.highest, seed))
     return _plan(published, drawn, relations, rung, overrides, tied, dtypes)
 
 
