@@ -79,7 +79,10 @@ def random_k2_configuration(seed: int) -> dict[str, Any]:
 
 
 def small_k3_configuration(**changes: Any) -> dict[str, Any]:
-    """Kimi K3's whole published configuration at small sizes, 9 layers in groups of 4; ``changes`` are to its text."""
+    """Kimi K3's whole published configuration at small sizes, 9 layers in groups of 4; ``changes`` are to its text.
+
+    ``rms_norm_eps`` is large, so that its place shows and a head's output near zero does not blow up rounding.
+    """
     configuration = published("kimi-k3")
     text = configuration["text_config"]
     text.update(
@@ -87,6 +90,7 @@ def small_k3_configuration(**changes: Any) -> dict[str, Any]:
         hidden_size=44,
         num_hidden_layers=9,
         attn_res_block_size=4,
+        rms_norm_eps=1e-2,
         intermediate_size=37,
         moe_intermediate_size=19,
         routed_expert_hidden_size=26,
@@ -103,8 +107,8 @@ def small_k3_configuration(**changes: Any) -> dict[str, Any]:
     text["linear_attn_config"].update(
         num_heads=3, head_dim=16, kda_layers=[1, 2, 3, 5, 6, 7], full_attn_layers=[4, 8, 9]
     )
-    text["linear_attn_config"].update(changes.pop("linear_attn_config", {}))
-    text.update(changes)
+    text["linear_attn_config"].update(changes.get("linear_attn_config", {}))
+    text.update({key: value for key, value in changes.items() if key != "linear_attn_config"})
     return configuration
 
 

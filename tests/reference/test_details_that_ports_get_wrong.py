@@ -316,3 +316,11 @@ def test_cache_figures_of_k2() -> None:
     caches = random_k2(configuration)(random_tokens(101, 1, 3), use_cache=True).past_key_values
     assert sum(part.shape[-1] for cache in caches for part in cache) == 35_136
     assert all(part.shape[:2] == (1, 3) for cache in caches for part in cache)
+
+
+def test_the_norms_of_the_latents_do_not_follow_the_configured_eps() -> None:
+    with torch.device("meta"):
+        model = kimi_k3.build(small_k3_configuration(rms_norm_eps=0.01))
+    latent_attention = model.language_model.model.layers[3].self_attn
+    assert latent_attention.q_a_layernorm.eps == latent_attention.kv_a_layernorm.eps == 1e-6
+    assert model.language_model.model.norm.eps == model.language_model.model.layers[0].self_attn.o_norm.eps == 0.01
