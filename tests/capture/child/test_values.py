@@ -10,7 +10,10 @@ from safetensors.torch import load_file
 
 from openmodelatlas.capture.child.values import write_values
 
-DTYPES = [getattr(torch, name) for name in "float64 float32 float16 bfloat16 int64 int32 uint8 bool".split()]
+DTYPES = [
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+    *(torch.int64, torch.int32, torch.uint8, torch.bool),
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
