@@ -179,7 +179,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         label: what a breadcrumb says: ``60 MoE blocks``, ``Self attn``.
         parent: address of the enclosing node, ``None`` for the model.
         children: addresses in order of execution (tensors last).
-        members: layer numbers this node stands for (first is 1); empty outside layers.
+        members: layer numbers this node stands for (first is 1; in other loops the rounds); empty outside loops.
         count: how many equal members were folded into this node (1 if none).
         repeat: for loops and what is inside them, else ``None``.
         phase: prefill or decode.

@@ -88,6 +88,16 @@ def sites_in(elements: Sequence[Element]) -> Iterator[Site]:
             yield from sites_in(element.children)
 
 
+def direct_sites(elements: Sequence[Element]) -> Iterator[Site]:
+    """The sites among ``elements``, loops looked through."""
+    for element in elements:
+        if isinstance(element, LoopSite):
+            for part in element.rounds:
+                yield from direct_sites(part)
+        else:
+            yield element
+
+
 class Folder:
     """Folds trees of sites."""
 

@@ -119,7 +119,8 @@ class Hierarchy:
         if len(variants) == 1:
             return variants
         numbers = sorted({number for variant in fold.variants for number in variant.layers})
-        return [Draft("layer group", [], numbers, variants, loop=fold)]
+        kind: NodeKind = "layer group" if any(variant.kind == "layer group" for variant in variants) else "loop"
+        return [Draft(kind, [], numbers, variants, loop=fold)]
 
     def _variant(self, fold: LoopFold, variant: VariantFold) -> Draft:
         children = self._drafts(variant.children)

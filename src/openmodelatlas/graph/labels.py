@@ -45,7 +45,7 @@ class Labels:
 
     def _inside(self, draft: Draft, reserved: set[str]) -> None:
         taken = set(reserved)
-        group_names = self._variant_names(draft) if draft.kind == "layer group" and draft.variant is None else None
+        group_names = self._group_names(draft)
         for index, child in enumerate(draft.children):
             name = group_names[index] if group_names else self._name(child)
             segment = naming.unique(name.segment, taken)
@@ -53,6 +53,22 @@ class Labels:
             parent = self.addresses[draft]
             self.addresses[child] = f"{parent}/{segment}" if parent else segment
             self._inside(child, {"output"})
+
+    def _group_names(self, draft: Draft) -> list[Name] | None:
+        """Names of the variants of a loop; ``None`` for what is no loop with several variants."""
+        if draft.loop is None or draft.variant is not None or draft.loop.merged:
+            return None
+        if draft.kind == "layer group":
+            return self._variant_names(draft)
+        return [
+            Name(
+                f"Rounds {text}" if len(child.layers) > 1 else f"Round {text}",
+                f"round {text}",
+                naming.slug(f"round {text}"),
+            )
+            for child in draft.children
+            for text in [naming.member_ranges(child.layers)]
+        ]
 
     def module(self, draft: Draft) -> Module | None:
         """The module that a draft runs (its representative)."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from openmodelatlas.graph.aliases import Aliases
 from openmodelatlas.graph.align import LoopSite, Site
 from openmodelatlas.graph.branches import Coverage, Decision, FunctionKey, function_key
 from openmodelatlas.graph.document import (
@@ -51,6 +52,7 @@ class Nodes:
         self._labels = labels
         self._flow = flow
         self._coverage = coverage
+        self._aliases = Aliases(trees, syntax, flow)
         self.cited: set[str] = set()
 
     def make(self, root: Draft, phase: Phase, facts: Mapping[Draft, tuple[str, ...]]) -> list[Node]:
@@ -108,13 +110,22 @@ class Nodes:
             inputs=inputs,
             outputs=outputs,
             parameters=parameters,
-            branches=tuple(self._branch(decision, frame) for decision in draft.decisions) if frame else (),
+            branches=self._branches(draft, frame),
             unreached=self._unreached(draft),
             variations=self._variations(draft),
             events=self._events(draft),
         )
 
     def _ports(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        if (
+            draft.kind == "layer group"
+            and draft.site is None
+            and all(child.site is not None for child in draft.children)
+        ):
+            last = max(draft.children, key=lambda child: max(child.layers, default=0))
+            return self._flow.inputs(draft.children[0]), self._flow.outputs(last)
+        if draft.kind == "branch":
+            return self._aliases.ports(draft, *self._flow.boundary(draft))
         if draft.site is None or (draft.kind == "loop" and draft.operation):
             return self._flow.boundary(draft)
         return self._flow.inputs(draft), self._flow.outputs(draft)
@@ -229,6 +240,10 @@ class Nodes:
         return {name: value for name, value in named.items() if _is_plain(value)}
 
     # Facts ----------------------------------------------------------------------------------------------------
+
+    def _branches(self, draft: Draft, frame: Site | None) -> tuple[Branch, ...]:
+        decisions = [draft.decision] if draft.decision is not None else draft.decisions
+        return tuple(self._branch(decision, frame) for decision in decisions) if frame is not None else ()
 
     def _branch(self, decision: Decision, frame: Site) -> Branch:
         condition = decision.condition

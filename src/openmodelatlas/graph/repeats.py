@@ -13,9 +13,12 @@ from openmodelatlas.shapes.dimension import Constant, Symbolic
 
 
 def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -> Repeat | None:
-    """The rounds of a merged loop; ``None`` for everything else."""
-    if draft.kind != "loop" or draft.loop is None or not draft.loop.merged:
+    """The rounds of a loop; ``None`` for everything else (the rounds of a layer group are its members)."""
+    if draft.kind != "loop" or draft.loop is None:
         return None
+    if not draft.loop.merged:
+        rounds = len(draft.layers)
+        return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=f"{rounds} times")
     probes = range(len(trees))
     counts = tuple(tuple(n for member in draft.loop.members for n in member.counts[probe]) for probe in probes)
     seen = [number for row in counts for number in row]

@@ -108,6 +108,12 @@ class FileSyntax:
         return found
 
     @cached_property
+    def assignments(self) -> list[ast.Assign]:
+        """All assignment statements, in the order of lines."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Assign)]
+        return sorted(found, key=lambda node: node.lineno)
+
+    @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
