@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PLAIN_WIDTH = 160
 _MOST_SHAPES = 2
+_PLURALS = {"tensor": "tensors", "view or cast": "views and casts"}
 
 
 @click.command("tree", short_help="Show what is inside a model.", epilog=MODEL_HELP)
@@ -55,7 +56,7 @@ def command(model: str, address: str | None, depth: int, everything: bool, as_js
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH, highlight=False)
     console.print(tree)
     if left_out:
-        words = " and ".join(f"{count} {kind}" for kind, count in left_out.items())
+        words = " and ".join(f"{count} {_PLURALS[kind] if count > 1 else kind}" for kind, count in left_out.items())
         click.echo(f"Left out: {words} (--all shows them).")
 
 
@@ -98,7 +99,10 @@ def line(atlas: Atlas, node: Node, writer: DimensionWriter) -> Text:
 
     from openmodelatlas.evidence.claims import layers_text
 
-    text = Text(node.label, style="dim" if node.plumbing or node.kind == "tensor" else "bold")
+    text = Text(
+        node.title if node.kind == "operation" else node.label,
+        style="dim" if node.plumbing or node.kind == "tensor" else "bold",
+    )
     if node.repeat is not None:
         text.append(f"  {node.repeat.note}", "yellow")
     if node.members and node.kind == "layer group":
@@ -132,5 +136,5 @@ def _grow(tree: Tree, atlas: Atlas, node: Node, depth: int, everything: bool, wr
 def _left_out_as(node: Node) -> str | None:
     """What is not shown unless it is asked for."""
     if node.kind == "tensor":
-        return "tensors"
-    return "views and casts" if node.plumbing else None
+        return "tensor"
+    return "view or cast" if node.plumbing else None
