@@ -100,19 +100,7 @@ def capture(
     overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []
     with tempfile.TemporaryDirectory(prefix="oma-capture-") as name:
         output = Path(name)
-        job = Job(
-            format=JOB_FORMAT,
-            kind=source.kind,
-            repository=source.repository,
-            entry=source.entry,
-            configuration=source.configuration,
-            root=str(source.root.absolute()),
-            files={file.path: file.sha256 for file in source.files},
-            output=str(output.resolve()),
-            overrides=overrides or {},
-            probes=probes,
-            dtype=published_dtype(source.configuration),
-        )
+        job = job_of(source, output, overrides=overrides, probes=probes)
         protections = process.run(
             job, limits=limits, overlays=overlays, progress=progress, child_module=child_module, python_path=python_path
         )
@@ -121,6 +109,25 @@ def capture(
         summary = _read_summary(output, [*notes, *_missing_protections(protections)])
         held = values.open_values(output, first_solving(recordings), largest=limits.output_bytes)
     return Capture(recordings, summary, held, protections)
+
+
+def job_of(
+    source: Source, output: Path, *, overrides: dict[str, int | list[int]] | None = None, probes: int = 3
+) -> Job:
+    """What the child is told: capture ``source`` and write into ``output``; see :func:`capture` for the rest."""
+    return Job(
+        format=JOB_FORMAT,
+        kind=source.kind,
+        repository=source.repository,
+        entry=source.entry,
+        configuration=source.configuration,
+        root=str(source.root.absolute()),
+        files={file.path: file.sha256 for file in source.files},
+        output=str(output.resolve()),
+        overrides=overrides or {},
+        probes=probes,
+        dtype=published_dtype(source.configuration),
+    )
 
 
 def requirements(source: Source, packages: Sequence[str]) -> tuple[list[str], list[str]]:
