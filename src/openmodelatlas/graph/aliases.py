@@ -46,9 +46,7 @@ class Aliases:
         read = {port.tensor for port in inputs}
         written = {port.tensor for port in outputs}
         for target, source in self._renamed(frame, condition, key[0]):
-            number = next(
-                (n for line, name, n in reversed(bindings) if name == source and line < condition.first), None
-            )
+            number = _bound(bindings, source, condition.first)
             if number is None:
                 continue
             port = self._flow.resolve(frame.probe, number)
@@ -93,7 +91,12 @@ class Aliases:
         function = tree.function(~frame.event)
         if function is not None:
             for line, target, source in self._plain_assignments(path, function.first, function.last):
-                number = next((n for at, name, n in reversed(sorted(bindings)) if name == source and at < line), None)
-                if line in trace and number is not None:
-                    bindings.append((line, target, number))
-        return sorted(bindings, key=lambda binding: binding[0])
+                renamed = _bound(sorted(bindings), source, line)
+                if line in trace and renamed is not None:
+                    bindings.append((line, target, renamed))
+        return sorted(bindings)
+
+
+def _bound(bindings: Sequence[Binding], name: str, line: int) -> int | None:
+    """The tensor that ``name`` is bound to before ``line``; ``bindings`` are sorted by line."""
+    return next((number for at, bound, number in reversed(bindings) if bound == name and at < line), None)

@@ -66,7 +66,7 @@ class TensorFact(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         shape: one dimension per axis, in order.
         dtype: element type in a model of the published dtype; ``None`` if that probe could not run (``dtype_note``).
-        dtype_note: why ``dtype`` is not recorded, else ``None``.
+        dtype_note: why ``dtype`` is not recorded or is not that of the published type, else ``None``.
         variable: name the code gives it, ``None`` if it stays unnamed.
         producer: address of the node that computes it; ``None`` for inputs and tensors from outside.
         consumers: addresses of the nodes that read it, in order of execution.

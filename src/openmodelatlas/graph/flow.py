@@ -210,11 +210,7 @@ class Flow:
         method = function.startswith("torch.Tensor.") and not draft.operation
         operands = operand_texts(self._syntax[place[0]], place[1:], receiver=method) if place is not None else []
         origins = [self._trees[site.probe].recording.tensors[number].origin for _, number in recorded]
-        if draft.operation:
-            # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
-            recorded = [
-                ("" if origin != "parameter" else "weight", n) for (_, n), origin in zip(recorded, origins, strict=True)
-            ]
+        # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
         handed = [i for i, origin in enumerate(origins) if not draft.operation or origin not in ("parameter", "buffer")]
         texts = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}
         return [texts.get(index) or ("" if draft.operation else name) for index, (name, _) in enumerate(recorded)]

@@ -263,15 +263,19 @@ class Folder:
 
 
 def _scalar(value: Any) -> Any:
-    if isinstance(value, bool | str) or value is None:
-        return value
-    if isinstance(value, int):
+    """What tells arguments apart; of collections, which may grow with depth, only the settings among their elements."""
+    if isinstance(value, int) and not isinstance(value, bool):
         return int
-    if isinstance(value, float):
-        return value
-    if isinstance(value, dict):
-        return tuple(sorted(value)) if "dtype" not in value else value["dtype"]
-    return type(value)
+    if value is None or isinstance(value, bool | float | str):
+        return type(value), value  # 1.0 == True, but they are not the same argument
+    if not isinstance(value, dict):
+        return type(value)
+    if "slice" in value:
+        return "slice", tuple(map(_scalar, value["slice"]))
+    if "list" in value or "dict" in value:
+        inside = value["dict"].items() if "dict" in value else enumerate(value["list"])
+        return tuple((name, type(part), part) for name, part in inside if isinstance(part, bool | float | str))
+    return value.get("dtype") or value.get("float") or tuple(sorted(value))
 
 
 def _comparable(dimension: Dimension) -> Any:

@@ -181,7 +181,12 @@ class Labels:
         """Attribute and class of what mixes tokens in a layer: its attention or, failing that, its first big module."""
         modules = [module for module in map(self.module, self._direct(variant)) if module is not None]
         named = [(module.name.rpartition(".")[2], module.class_name) for module in modules]
-        attention = [pair for pair in named if naming.is_attention(*pair) and "norm" not in pair[0]]
+        # ``attention_res_proj``, a plain linear map, mixes no tokens, whatever it is called.
+        attention = [
+            pair
+            for pair in named
+            if naming.is_attention("" if pair[1].startswith("torch.") else pair[0], pair[1]) and "norm" not in pair[0]
+        ]
         if attention:
             return attention[0]
         others = [pair for pair in named if "norm" not in pair[0].lower() and "norm" not in pair[1].lower()]

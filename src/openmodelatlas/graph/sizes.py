@@ -18,6 +18,8 @@ _EXPERTS_PER_TOKEN = re.compile(
 )
 _EXPERTS = re.compile(r"(^|\.)(n_routed_experts|num_(local_|routed_)?experts|moe_num_experts)$")
 
+_NO_PUBLISHED_DTYPE = "the configuration names no other element type, or no probe could run in it"
+
 Shape = tuple[Dimension, ...]
 Observed = tuple[tuple[int, ...], ...]
 """For each probe, the size of one axis in each instance."""
@@ -160,7 +162,9 @@ class Sizes:
         """Element type in a model of the published type, and why it is not recorded if it is not."""
         probe = self._roles.published_dtype
         if probe is None:
-            return None, "no probe ran in the published element type"
+            first = self._trees[site.probe].recording
+            number = first.operations[site.event].outputs[index]
+            return first.tensors[number].dtype, f"of a model in {first.probe.dtype}: {_NO_PUBLISHED_DTYPE}"
         events = site.instances[probe]
         if not events:
             return None, "did not run in the probe with the published element type"

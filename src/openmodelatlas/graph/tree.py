@@ -212,7 +212,7 @@ class Tree:
             return None
         if not all(modules[index].name.rpartition(".")[2].isdigit() for index in indices):
             return None
-        key = self.keys.number("container", self.call_keys[call])
+        key = self.keys.number("container", self.keys.relative(self.call_keys[call]))
         return [LoopRun(key, None, [[event] for event in children])]
 
     def _comprehension_items(self, call: int) -> list[Item] | None:
@@ -223,10 +223,11 @@ class Tree:
         rounds: list[list[Item]] = []
         seen: set[Key] = set()
         for event in self.children[call]:
-            if not rounds or self.key(event) in seen:
+            key = self.relative_key(event)  # each round may run another module of a list
+            if not rounds or key in seen:
                 rounds.append([])
                 seen.clear()
-            seen.add(self.key(event))
+            seen.add(key)
             rounds[-1].append(event)
         return [LoopRun(self.keys.number("comprehension", self.call_keys[call]), None, rounds)] if rounds else None
 
