@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from openmodelatlas.graph.align import Element, Site
+from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.fold import sites_in
-from openmodelatlas.graph.syntax import Condition, FunctionSyntax
+from openmodelatlas.graph.syntax import Condition, FunctionSyntax, Loop
 from openmodelatlas.graph.tree import Tree
 
 FunctionKey = tuple[str, str, int]
@@ -55,9 +55,14 @@ def outcome_of(condition: Condition, lines: set[int]) -> str | None:
 
 
 def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]) -> dict[FunctionKey, list[Decision]]:
-    """Conditions that the numbered rounds of one loop do not all take alike, by the function they stand in."""
+    """Conditions that the numbered rounds of one loop do not all take alike, by the function they stand in.
+
+    A condition in the body of a merged loop (``if num_tokens == 0`` in a loop over experts) goes as the values
+    go, so it says nothing of the layers.
+    """
     lines: dict[FunctionKey, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     syntax: dict[FunctionKey, FunctionSyntax | None] = {}
+    merged: dict[FunctionKey, set[Loop]] = defaultdict(set)
     for number, part in rounds:
         for site in sites_in(part):
             if not site.is_call:
@@ -67,6 +72,7 @@ def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]
             if key is None:
                 continue
             syntax.setdefault(key, tree.function(~site.event))
+            merged[key].update(_merged_loops(site.children))
             for event in site.instances[site.probe]:
                 lines[key][number].update(tree.recording.calls[~event].trace)
     found: dict[FunctionKey, list[Decision]] = {}
@@ -75,10 +81,23 @@ def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]
         if function is None or len(by_layer) < 2:
             continue
         for condition in function.conditions:
+            if any(loop.first <= condition.first <= loop.last for loop in merged[key]):
+                continue
             taken = _taken(condition, by_layer)
             if len(taken) > 1:
                 found.setdefault(key, []).append(Decision(condition, taken))
     return found
+
+
+def _merged_loops(elements: Sequence[Element]) -> Iterator[Loop]:
+    """Merged loops among ``elements``, rounds of other loops looked through."""
+    for element in elements:
+        if isinstance(element, LoopSite):
+            if element.merged and element.loop is not None:
+                yield element.loop
+            else:
+                for part in element.rounds:
+                    yield from _merged_loops(part)
 
 
 def _taken(condition: Condition, by_layer: dict[int, set[int]]) -> dict[str, tuple[int, ...]]:
