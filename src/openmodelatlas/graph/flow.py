@@ -93,6 +93,9 @@ class Flow:
 
     def _add(self, root: Draft, draft: Draft, site: Site, index: int, taken: dict[Draft, set[str]]) -> None:
         owner, named = self._owner(root, draft, site, index)
+        if owner.kind == "layer group":
+            # The call of a layer stands outside it; the layer's own last assignment says more.
+            named = draft.expression or site
         tensor = TensorDraft(draft, site, index, owner, line_site=named)
         self._tensors[draft, index] = tensor
         tensor.variable = self._variable(named, site, index)

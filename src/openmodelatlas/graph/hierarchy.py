@@ -1,6 +1,6 @@
 """The folded events as the hierarchy that a reader walks: layer groups, modules, functions, branches, operations.
 
-Three things tell it from the bare call tree. A call that only hands on to one other call is left out; torch's own
+Three things tell it from the bare call tree. A wrapper that only hands on to one other call is left out; torch's own
 module and the one operation it runs are one node; and the modules between the model and its layers (``model`` in
 ``model.layers``) are opened, so that the layers stand directly below the model.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from openmodelatlas.graph.align import Element, Site
 from openmodelatlas.graph.branches import Decision, FunctionKey, decisions, function_key
 from openmodelatlas.graph.document import NodeKind
-from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold
+from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold, sites_in
 from openmodelatlas.graph.tree import Tree
 
 
@@ -101,12 +101,14 @@ class Hierarchy:
         return [Draft(call.kind, fold.members, fold.layers, children)]
 
     def _hands_on(self, fold: SiteFold, children: list[Draft]) -> bool:
-        """Whether a function only calls one other (a decorator's wrapper) or is a comprehension."""
-        tree = self._trees[fold.site.probe]
-        key = function_key(tree, ~fold.site.event)
-        if key is not None and key[1].endswith(">"):
+        """Whether a function is a comprehension, or a wrapper (of a decorator, a ``__call__``) around one other."""
+        key = function_key(self._trees[fold.site.probe], ~fold.site.event)
+        name = key[1] if key is not None else ""
+        if name.endswith(">"):
             return True
-        return len(children) == 1 and children[0].kind in ("function", "module", "kernel") and len(fold.children) == 1
+        wraps = "<locals>" in name or name.endswith("__")
+        only = len(children) == 1 and len(fold.children) == 1
+        return wraps and only and children[0].kind in ("function", "module", "kernel")
 
     def _loop(self, fold: LoopFold) -> list[Draft]:
         if fold.merged:
@@ -125,7 +127,7 @@ class Hierarchy:
     def _variant(self, fold: LoopFold, variant: VariantFold) -> Draft:
         children = self._drafts(variant.children)
         only = children[0] if len(children) == 1 else None
-        if only is not None and only.kind == "module" and only.site is not None:
+        if only is not None and only.kind == "module" and only.site is not None and self._is_list_of_modules(fold):
             return Draft(
                 "layer group",
                 only.sites,
@@ -136,8 +138,22 @@ class Hierarchy:
                 loop=fold,
                 outer=only.outer,
             )
-        kind: NodeKind = "layer group" if any(child.kind in ("module", "layer group") for child in children) else "loop"
+        kind: NodeKind = "layer group" if self._is_list_of_modules(fold) else "loop"
         return Draft(kind, [], variant.layers, children, variant=variant, loop=fold)
+
+    def _is_list_of_modules(self, fold: LoopFold) -> bool:
+        """Whether the rounds run the numbered modules of a list, each its own."""
+        names = [self._first_module(part) for part in fold.members[0].rounds]
+        return len(set(names)) == len(names) and all(name.rpartition(".")[2].isdigit() for name in names)
+
+    def _first_module(self, elements: Sequence[Element]) -> str:
+        """True name of the first module that runs in a round; empty if none does."""
+        for site in sites_in(elements):
+            recording = self._trees[site.probe].recording
+            module = recording.calls[~site.event].module if site.is_call else -1
+            if module >= 0:
+                return recording.modules[module].name
+        return ""
 
     def _merged_loop(self, fold: LoopFold) -> list[Draft]:
         children = self._drafts(fold.children)

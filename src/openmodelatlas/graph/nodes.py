@@ -157,9 +157,12 @@ class Nodes:
         )
 
     def _symbol(self, draft: Draft) -> Symbol | None:
+        if draft.kind in ("model", "phase"):
+            return None
         if draft.kind == "branch":
             return self._branch_symbol(draft)
-        loop = draft.loop.members[0] if draft.loop is not None else None
+        shown_as_loop = draft.loop is not None and (draft.kind == "loop" or draft.site is None)
+        loop = draft.loop.members[0] if draft.loop is not None and shown_as_loop else None
         if loop is not None and loop.loop is not None:
             return self._loop_symbol(draft, loop)
         site = draft.expression

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,12 +19,10 @@ def main_layers(root: Draft, labels: Labels) -> tuple[str, list[list[int]]]:
     Returns:
         ``("model.layers", [[0], [1, 2, …]])``; ``("", [])`` for a model without repeated layers.
     """
-    best: Draft | None = None
-    for draft in root.walk():
-        if draft.kind == "layer group" and (best is None or len(draft.layers) > len(best.layers)):
-            best = draft
-    if best is None:
+    groups = list(_outermost_groups(root))
+    if not groups:
         return "", []
+    best = max(groups, key=lambda group: len(group.layers))
     variants = [best] if best.variant is not None else best.children
     first = next((module for module in map(labels.module, variants[0].walk()) if module is not None), None)
     if first is None:
@@ -34,6 +32,15 @@ def main_layers(root: Draft, labels: Labels) -> tuple[str, list[list[int]]]:
     if place is None:
         return "", []
     return ".".join(parts[:place]), [[number - 1 for number in variant.layers] for variant in variants]
+
+
+def _outermost_groups(draft: Draft) -> Iterator[Draft]:
+    """Layer groups that lie in no other: what a layer repeats inside itself are no layers of the model."""
+    for child in draft.children:
+        if child.kind == "layer group":
+            yield child
+        else:
+            yield from _outermost_groups(child)
 
 
 class Ownership:

@@ -164,8 +164,7 @@ class PageBuilder:
         fact = self._received(port)
         if fact is None:
             return None, None, "The tensor is not part of the atlas."
-        note = fact.dtype_note if fact.dtype is None else None
-        return self._dimensions.shape(fact.shape), fact.dtype, note
+        return self._dimensions.shape(fact.shape), fact.dtype, fact.dtype_note
 
     def _received(self, port: Port) -> TensorFact | None:
         """What the node itself reads: the tensor after the plumbing on the edge, if that gives a single one."""
