@@ -6,10 +6,12 @@ import copy
 import importlib
 import inspect
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import modeling_utils
 
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.sizes import Published
@@ -135,8 +137,10 @@ class HuggingFaceSubject:
         torch.set_default_dtype(getattr(torch, dtype))
         try:
             if device == "meta":
-                with torch.device("meta"), no_initialisation():
+                with torch.device("meta"), no_initialisation(), _no_own_initialisation():
                     model = self.model_class(config)
+                if hasattr(modeling_utils, "no_init_weights"):
+                    model.tie_weights()  # type: ignore[operator]
             else:
                 with marked_uninitialised_memory():
                     model = self.model_class(config)
@@ -167,6 +171,15 @@ class HuggingFaceSubject:
                 elif name == "position_ids":
                     given[name] = torch.arange(probe.tokens, device=device).expand(shape)
         return given
+
+
+def _no_own_initialisation() -> AbstractContextManager[Any]:
+    """Before 5.0, ``transformers`` initialises on the meta device too, slowly; its switch leaves out tying as well.
+
+    Source: ``transformers/modeling_utils.py`` of 4.56.2, ``no_init_weights`` and ``PreTrainedModel.init_weights``.
+    """
+    switch = getattr(modeling_utils, "no_init_weights", None)
+    return nullcontext() if switch is None else switch()
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

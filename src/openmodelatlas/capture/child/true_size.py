@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 
-from openmodelatlas.capture.child.compact import compact
 from openmodelatlas.capture.child.failures import place
 from openmodelatlas.capture.child.probes import run_phases
 from openmodelatlas.capture.child.recorder import Recorder
@@ -34,10 +37,29 @@ def run_true_size(subject: Subject, model: torch.nn.Module, probe: Probe) -> Rec
     failure = None
     try:
         inputs = subject.inputs(model, probe, "meta")
-        run_phases(model, recorder, inputs, probe.seed)
+        with _autocast_knows_meta():
+            run_phases(model, recorder, inputs, probe.seed)
     except Exception as error:  # the model's code may raise anything; the prefix is kept
         where = place(error, subject.roots["source"])
         message = " ".join(str(error).split())[:300]
         failure = f"{where or type(error).__module__}: {type(error).__name__}: {message}"
     recording, _ = recorder.finish(probe, failure)
-    return compact(recording)
+    return recording
+
+
+@contextlib.contextmanager
+def _autocast_knows_meta() -> Iterator[None]:
+    """Within, ``torch.autocast("meta")`` does nothing; torch 2.13 raises "unsupported scalarType" for it.
+
+    Rotary embeddings switch autocast off for the device of their input (``transformers`` before 5.0).
+    """
+    original = torch.autocast
+
+    def autocast(device_type: str, *args: Any, **keywords: Any) -> Any:
+        return contextlib.nullcontext() if device_type == "meta" else original(device_type, *args, **keywords)
+
+    torch.autocast = autocast  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        torch.autocast = original  # type: ignore[misc]
