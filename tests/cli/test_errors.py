@@ -92,9 +92,12 @@ def test_a_bug_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert "Traceback" in verbose
 
 
-def test_the_reader_of_the_output_may_leave(oma: Oma, tiny_home: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["tree", TINY_MODEL, "--depth", "9", "--json"], ["show", TINY_MODEL], ["models"]]
+)
+def test_the_reader_of_the_output_may_leave(tiny_home: Path, arguments: list[str]) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "openmodelatlas", "tree", TINY_MODEL, "--depth", "9", "--json"],
+        [sys.executable, "-m", "openmodelatlas", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,

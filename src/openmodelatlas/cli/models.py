@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -10,6 +9,8 @@ import click
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.home import home, list_built, model_folder
 from openmodelatlas.errors import BundleError
+
+_PLAIN_WIDTH = 180
 
 
 @click.command("models", short_help="List the registered models and what is built.")
@@ -25,9 +26,10 @@ def command(as_json: bool) -> None:
 
         write_json(entries)
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from openmodelatlas.cli.console import output
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("name", "model", "parameters", "sources, best first", "atlas"):
@@ -42,8 +44,7 @@ def command(as_json: bool) -> None:
             _built_text(entry["built"]),
         )
         table.add_row(*cells)
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=180, highlight=False)
-    console.print(table)
+    output(_PLAIN_WIDTH).print(table)
     click.echo(f"\nAtlases are kept in {home()}.")
 
 

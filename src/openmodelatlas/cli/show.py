@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from openmodelatlas.cli.locate import MODEL_HELP, open_page
@@ -42,9 +40,7 @@ def command(model: str, address: str | None, form: str | None) -> None:
 
         click.echo(render_markdown(page), nl=False)
     else:
-        from rich.console import Console
-
+        from openmodelatlas.cli.console import output
         from openmodelatlas.site.terminal import render
 
-        console = Console() if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH)
-        console.print(render(page))
+        output(_PLAIN_WIDTH).print(render(page))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +47,13 @@ def command(model: str, address: str | None, depth: int, everything: bool, as_js
 
         write_json(as_data(atlas, node, depth, writer))
         return
-    from rich.console import Console
     from rich.tree import Tree
+
+    from openmodelatlas.cli.console import output
 
     tree = Tree(line(atlas, node, writer), guide_style="dim")
     left_out = _grow(tree, atlas, node, depth, everything, writer)
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=_PLAIN_WIDTH, highlight=False)
-    console.print(tree)
+    output(_PLAIN_WIDTH).print(tree)
     if left_out:
         words = " and ".join(f"{count} {_PLURALS[kind] if count > 1 else kind}" for kind, count in left_out.items())
         click.echo(f"Left out: {words} (--all shows them).")
