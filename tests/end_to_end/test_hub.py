@@ -81,7 +81,7 @@ def below(atlas: Atlas, address: str) -> Iterator[Node]:
     return (node for node in atlas if node.address.startswith(f"{address}/"))
 
 
-# What holds of both --------------------------------------------------------------------------------------------------
+# What holds of both -----------------------------------------------------------------------------------------------
 
 
 def test_revision_is_the_full_hash_and_what_was_asked_for_is_kept(lynx_built: Built, otter_built: Built) -> None:
@@ -178,7 +178,7 @@ def test_decode_step_has_the_same_layers(either: Built) -> None:
     assert groups(either.atlas, "decode/layers") == groups(either.atlas)
 
 
-# Lynx: a dense block, then experts -----------------------------------------------------------------------------------
+# Lynx: a dense block, then experts --------------------------------------------------------------------------------
 
 
 def test_lynx_layers(lynx_built: Built) -> None:
@@ -230,7 +230,7 @@ def test_lynx_run_at_full_size_says_why_it_stopped(lynx_built: Built) -> None:
     assert f"modeling_lynx.py:{line}" in check.detail
 
 
-# Otter: linear and full attention, state that grows -------------------------------------------------------------------
+# Otter: linear and full attention, state that grows ---------------------------------------------------------------
 
 
 def test_otter_layers(otter_built: Built) -> None:
@@ -293,7 +293,7 @@ def test_otter_text_model_is_what_runs(otter_built: Built) -> None:
     assert "modeling_otter.py" not in otter_built.atlas.document.files
 
 
-# The hub ---------------------------------------------------------------------------------------------------------------
+# The hub ----------------------------------------------------------------------------------------------------------
 
 
 def test_without_trust(lynx: Repository, home: Path, oma: Build) -> None:
