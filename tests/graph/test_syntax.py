@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from openmodelatlas.graph.syntax import FileSyntax, count_before, operand_texts, position, result_names
+from openmodelatlas.graph.syntax import FileSyntax, count_before, position, result_names
 
 TEXT = textwrap.dedent('''
     """A module."""
@@ -145,7 +145,6 @@ def test_operands_of_bytes_positions(file):
     assert file.segment(where) == "größe * x"
     assert where[1] == len("    schlüssel = ".encode())
     assert file.character_column(where[0], where[1]) == len("    schlüssel = ")
-    assert operand_texts(file, where, receiver=False) == ["größe", "x"]
 
 
 def test_lines_outside_the_file_have_no_text(file):

@@ -73,11 +73,8 @@ def test_rounds_come_from_the_trace():
         (loop,) = runs(tree)
         assert len(loop.iterations) == tokens
         assert {len(part) for part in loop.iterations} == {4}
-        names = [
-            [tree.operation(e).function.rpartition(".")[2] if e >= 0 else "call" for e in part]
-            for part in loop.iterations
-        ]
-        assert all(row == names[0] for row in names)
+        keys = [[tree.relative_key(event) for event in flat(part)] for part in loop.iterations]
+        assert all(row == keys[0] for row in keys)
 
 
 def test_rounds_without_events_are_left_out_but_keep_the_others_apart():

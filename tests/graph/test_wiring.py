@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from openmodelatlas.graph.align import LoopSite, Site
 from openmodelatlas.graph.fold import sites_in
 from openmodelatlas.graph.wiring import argument_tensors, output_count, tensors_in
@@ -47,13 +49,8 @@ def test_inside_a_layer_everything_is_relative_to_it():
 
 def test_parameters_are_named_without_indices():
     built = specimen("dense")
-    names = {
-        r[1]
-        for (layer,) in rounds(built)
-        for s in sites_in([layer])
-        for r in references(built, s)
-        if r[0] == "parameter"
-    }
+    read = [r for (layer,) in rounds(built) for site in sites_in([layer]) for r in references(built, site)]
+    names = {reference[1] for reference in read if reference[0] == "parameter"}
     assert "model.layers.*.mlp.up_proj.weight" in names
     assert not any("layers.0" in name for name in names)
 
@@ -83,7 +80,7 @@ def test_in_place_writes_make_new_versions_in_order():
     chain = [operation.function.rpartition(".")[2] for operation in made if operation.writes]
     assert chain == ["__setitem__", "__iadd__", "mul_", "relu_"]
     written = [operation for operation in made if operation.writes]
-    for before, after in zip(written, written[1:], strict=False):
+    for before, after in itertools.pairwise(written):
         assert after.writes == before.outputs
 
 

@@ -11,12 +11,14 @@ from openmodelatlas.graph.document import Port
 from openmodelatlas.graph.externals import input_name
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
+from openmodelatlas.graph.operands import handed_texts, operand_texts
 from openmodelatlas.graph.parameters import ParameterTable, parameter_key
-from openmodelatlas.graph.syntax import FileSyntax, operand_texts, result_names
+from openmodelatlas.graph.syntax import FileSyntax, result_names
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import (
     Wiring,
     argument_tensors,
+    event_tensors,
     output_count,
     output_index,
     result_tensors,
@@ -191,15 +193,14 @@ class Flow:
         return tuple(ports)
 
     def _argument_columns(self, draft: Draft, site: Site) -> list[tuple[str, list[tuple[int, int]]]]:
-        """For each argument its name and its tensor in every member, as pairs of probe and number."""
-        members = draft.operation or draft.sites
-        rows = [argument_tensors(member, self._trees[member.probe]) for member in members]
-        names = self._argument_names(draft, site, rows[0])
+        """For each argument its name and its tensor in every member and round, as pairs of probe and number."""
+        rows = [(site.probe, argument_tensors(site, self._trees[site.probe]))]
+        for member in draft.operation or draft.sites:
+            tree = self._trees[member.probe]
+            rows += [(member.probe, event_tensors(event, tree)) for event in member.instances[member.probe]]
+        names = self._argument_names(draft, site, rows[0][1])
         return [
-            (
-                name,
-                [(member.probe, row[index][1]) for member, row in zip(members, rows, strict=True) if index < len(row)],
-            )
+            (name, [(probe, row[index][1]) for probe, row in rows if index < len(row)])
             for index, name in enumerate(names)
         ]
 
@@ -209,14 +210,16 @@ class Flow:
             return [name.removeprefix("kwargs.").removeprefix("args.") for name, _ in recorded]
         expression = draft.expression if draft.operation else site
         place = self._trees[site.probe].place(expression.event) if expression is not None else None
-        function = self._trees[site.probe].operation(site.event).function
-        method = function.startswith("torch.Tensor.") and not draft.operation
-        operands = operand_texts(self._syntax[place[0]], place[1:], receiver=method) if place is not None else []
-        origins = [self._trees[site.probe].recording.tensors[number].origin for _, number in recorded]
+        if not draft.operation:
+            operation = self._trees[site.probe].operation(site.event)
+            texts = operand_texts(self._syntax[place[0]], place[1:], operation) if place is not None else []
+            return [text or name for text, (name, _) in zip(texts or [None] * len(recorded), recorded, strict=True)]
         # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
-        handed = [i for i, origin in enumerate(origins) if not draft.operation or origin not in ("parameter", "buffer")]
-        texts = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}
-        return [texts.get(index) or ("" if draft.operation else name) for index, (name, _) in enumerate(recorded)]
+        operands = handed_texts(self._syntax[place[0]], place[1:]) if place is not None else []
+        origins = [self._trees[site.probe].recording.tensors[number].origin for _, number in recorded]
+        handed = [index for index, origin in enumerate(origins) if origin not in ("parameter", "buffer")]
+        given = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}
+        return [given.get(index) or "" for index in range(len(recorded))]
 
     def _port(self, name: str, numbers: Sequence[tuple[int, int]]) -> Port:
         first = self.resolve(*numbers[0])
@@ -288,8 +291,9 @@ class Flow:
         address = self._labels.addresses[draft]
         for site in draft.operation or draft.sites:
             tree = self._trees[site.probe]
-            for _, number in argument_tensors(site, tree):
-                self._note_read(site.probe, number, address)
+            for event in site.instances[site.probe]:  # later rounds of a loop read what earlier ones made
+                for _, number in event_tensors(event, tree):
+                    self._note_read(site.probe, number, address)
 
     def _note_read(self, probe: int, number: int, address: str) -> None:
         tree = self._trees[probe]

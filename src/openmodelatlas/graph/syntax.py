@@ -14,8 +14,6 @@ from functools import cached_property
 Position = tuple[int, int, int, int]
 """Line, column, end line, end column."""
 
-_LONGEST_OPERAND = 48
-
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -297,43 +295,6 @@ def _target_text(file: FileSyntax, node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript):
         return file.segment(position(node.value))
     return None
-
-
-def operand_texts(file: FileSyntax, where: Position, *, receiver: bool) -> list[str | None]:
-    """Texts of the operands of the expression at ``where`` in evaluation order; ``None`` for long or constant ones.
-
-    ``receiver`` says whether a call's receiver is an operand (``x.view(…)``) or a library (``torch.cat(…)``).
-    """
-    return [_simple_text(file, node) for node in _operands(file.at(where), receiver)]
-
-
-def _operands(node: ast.AST | None, receiver: bool) -> list[ast.expr]:
-    match node:
-        case ast.BinOp():
-            return [node.left, node.right]
-        case ast.UnaryOp():
-            return [node.operand]
-        case ast.Compare():
-            return [node.left, *node.comparators]
-        case ast.AugAssign():
-            return [node.target, node.value]
-        case ast.Subscript():
-            return [node.value]
-        case ast.Call():
-            first = [node.func.value] if receiver and isinstance(node.func, ast.Attribute) else []
-            operands: list[ast.expr] = []
-            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                operands.extend(argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument])
-            return [*first, *operands]
-        case _:
-            return []
-
-
-def _simple_text(file: FileSyntax, node: ast.expr) -> str | None:
-    if isinstance(node, ast.Starred | ast.Constant):
-        return None
-    text = " ".join(file.segment(position(node)).split())
-    return text if isinstance(node, ast.Name | ast.Attribute) or len(text) <= _LONGEST_OPERAND else None
 
 
 def count_before(positions: list[int], step: int) -> int:

@@ -38,9 +38,14 @@ def argument_tensors(site: Site, tree: Tree) -> list[tuple[str, int]]:
 
     Of a call's arguments only tensors and flat collections of tensors count: what a cache carries along is no argument.
     """
-    found = tree.read_by.get(site.event)
+    return event_tensors(site.event, tree)
+
+
+def event_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
+    """The same of one event, such as one round of a loop whose rounds are one site."""
+    found = tree.read_by.get(event)
     if found is None:
-        found = tree.read_by[site.event] = _argument_tensors(site.event, tree)
+        found = tree.read_by[event] = _argument_tensors(event, tree)
     return found
 
 

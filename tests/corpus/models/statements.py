@@ -1,6 +1,6 @@
 """One small model for each kind of statement that runs operations."""
 
-# ruff: noqa: SIM102, SIM108, PLC2401 - written as models are written
+# ruff: noqa: SIM108, PLC2401 - written as models are written
 from __future__ import annotations
 
 import functools
@@ -193,3 +193,41 @@ class Operands(nn.Module):
         out = torch.zeros_like(x)
         added = out.index_add(0, rows, picked)
         return torch.where(x > 0, scaled, other=added) if scale else added
+
+
+class Selects(nn.Module):
+    """Layers that select rows by value; in all but the first every row passes, whatever the values."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Picks(limit) for limit in (0.0, -1e9))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        total = x.sum()
+        for layer in self.layers:
+            total = total + layer(x)
+        return total
+
+
+class Picks(nn.Module):
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+        self.register_buffer("limit", torch.tensor(limit), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = x[x[..., 0] > self.limit]
+        return rows.sum() * self.weight
+
+
+class VaryingRank(nn.Module):
+    """Has another number of axes where the width is larger."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.wide = sizes["hidden_size"] > 30
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        index = (0, 0) if self.wide else (0,)
+        return x[index].sum() * self.weight

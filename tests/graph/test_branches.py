@@ -1,0 +1,128 @@
+"""Conditions that layers take differently, and lines that nothing reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from openmodelatlas.graph.branches import Coverage, Decision, enclosing_condition, outcome_of
+from openmodelatlas.graph.syntax import Condition, FileSyntax
+
+from .specimens import specimen
+
+
+def condition(first: int, last: int, body: tuple[int, int], orelse: tuple[int, int] | None) -> Condition:
+    return Condition(first, last, "x", body, orelse, (), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "with_else", "without"),
+    [
+        ({1}, None, "false"),
+        ({1, 2}, "true", "true"),
+        ({1, 5}, "false", "false"),
+        ({1, 2, 5}, "both", "true"),
+        ({9}, None, None),
+        (set(), None, None),
+    ],
+)
+def test_outcomes(lines, with_else, without):
+    assert outcome_of(condition(1, 6, (2, 3), (5, 6)), lines) == with_else
+    assert outcome_of(condition(1, 3, (2, 3), None), lines) == without
+
+
+def test_layers_by_outcome():
+    layer = specimen("branches").group("layers/first")
+    taken = {branch.test: branch.taken for branch in layer.branches}
+    assert taken == {
+        "self.layer_idx % 2 == 0": {"true": (1, 3, 5), "false": (2, 4)},
+        "self.layer_idx == 0": {"true": (1,), "false": (3, 5)},
+        "self.layer_idx == 3": {"true": (4,), "false": (2,)},
+    }
+
+
+def test_conditions_that_all_layers_take_alike_are_no_branches():
+    for node in specimen("branches").nodes.values():
+        assert not any(branch.test in ("step == 1", "self.debug") for branch in node.branches)
+    assert all(not node.branches for node in specimen("dense").nodes.values())
+
+
+def test_a_condition_that_goes_as_values_go_says_nothing_of_layers():
+    for name in ("listed", "stacked"):
+        tests = {branch.test for node in specimen(name).nodes.values() for branch in node.branches}
+        assert "hit[index] == 0" not in tests
+
+
+def test_branches_nest_and_hold_what_ran_in_them():
+    nodes = specimen("branches").nodes
+    branches = [node for node in nodes.values() if node.kind == "branch"]
+    assert len(branches) == 8  # an outer and an inner one in each of four variants
+    inner = [node for node in branches if nodes[node.parent].kind == "branch"]
+    assert len(inner) == 4
+    assert sorted(nodes[node.children[0]].function.rpartition(".")[2] for node in inner) == [
+        "cos",
+        "exp",
+        "sin",
+        "tanh",
+    ]
+
+
+def test_unreached_lines_name_the_condition_that_kept_them_out():
+    built = specimen("branches")
+    layer = built.group("layers/first")
+    text = next(file.text for file in built.recordings[0].files if file.path == layer.code.file).splitlines()
+    found = {u.condition: [line.strip() for line in text[u.lines.first - 1 : u.lines.last]] for u in layer.unreached}
+    assert found["self.debug"][0] == "print(x.mean())"
+    assert found["self.debug"][-1] == 'raise ValueError("not a number")'
+    assert found[None] == ["x = x - 1", "return x.abs()"]
+    assert len(found) == 2
+
+
+def test_lines_that_any_layer_reached_are_reached():
+    for address, node in specimen("branches").nodes.items():
+        if node.unreached:
+            assert {u.condition for u in node.unreached} == {"self.debug", None}, address
+
+
+TEXT = """def f(x):
+    if x:
+        a = 1
+        if y:
+            b = 2
+    else:
+        c = 3
+    return a
+    d = 4
+"""
+
+
+def unreached(lines: set[int]) -> list[tuple[int, int, str | None]]:
+    function = FileSyntax(TEXT).function(1, "f")
+    assert function is not None
+    coverage = Coverage()
+    coverage.lines["f", "f", 1] = lines
+    found = coverage.unreached(("f", "f", 1), function)
+    return [(first, last, guard.test if guard else None) for first, last, guard in found]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ({2, 3, 4, 5, 7, 8, 9}, []),
+        ({2, 3, 4, 8}, [(5, 5, "y"), (7, 7, "x"), (9, 9, None)]),
+        ({2, 7, 8}, [(3, 5, "x"), (9, 9, None)]),
+        (set(), [(2, 9, None)]),
+    ],
+)
+def test_ranges_of_unreached_lines(lines, expected):
+    assert unreached(lines) == expected
+
+
+def test_outcome_of_a_layer():
+    decision = Decision(condition(1, 3, (2, 3), None), {"true": (1, 2), "false": (4,)})
+    assert [decision.outcome(layer) for layer in (1, 2, 3, 4)] == ["true", "true", None, "false"]
+
+
+def test_enclosing_condition_is_the_outermost():
+    outer, inner = condition(1, 9, (2, 9), None), condition(3, 5, (4, 5), None)
+    assert enclosing_condition([outer, inner], 4) is outer
+    assert enclosing_condition([inner], 7) is None
