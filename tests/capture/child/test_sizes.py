@@ -245,3 +245,18 @@ def test_quotients_of_sizes_vary() -> None:
         plan = choose(Published(configuration, {}), seed=seed)
         solving = [probe.sizes for probe in plan.probes if probe.role == "solve"]
         assert len({sizes["n_routed_experts"] // sizes["n_group"] for sizes in solving}) > 1
+
+
+def test_what_the_published_sizes_break_is_no_relation() -> None:
+    configuration = {**BASE, "num_experts": 1, "moe_topk": 1, "n_routed_experts": 16, "n_group": 8, "topk_group": 8}
+    for setting in plan_of(configuration).settings:
+        assert "moe_topk" not in setting
+        assert setting["n_routed_experts"] % setting["n_group"] == 0
+
+
+def test_an_indexer_holds_its_rotary_part_and_ranks_become_even_late() -> None:
+    configuration = {**BASE, "qk_rope_head_dim": 64, "index_head_dim": 128, "kv_lora_rank": 512, "index_topk": 2048}
+    for setting, probe in zip(plan_of(configuration).settings, plan_of(configuration).probes, strict=True):
+        assert setting["index_head_dim"] > setting["qk_rope_head_dim"]
+        assert setting["index_topk"] + 1 < probe.tokens
+    assert all(setting["kv_lora_rank"] % 2 == 0 for setting in plan_of(configuration, LADDER[2]).settings)

@@ -16,6 +16,10 @@ _OURS = Path(__file__).resolve().parents[1]
 """The capture package, which lies below the root of a reference model."""
 
 
+_LIBRARIES = frozenset({"torch", "numpy", "einops", "safetensors"})
+"""Packages that lie beside the model's code where the root is a ``site-packages`` folder."""
+
+
 def own_frames(trace: TracebackType | None, root: Path) -> list[traceback.FrameSummary]:
     """Frames of the model's own code (files below ``root``), outermost first, with paths relative to it."""
     frames = []
@@ -25,6 +29,8 @@ def own_frames(trace: TracebackType | None, root: Path) -> list[traceback.FrameS
         try:
             relative = Path(frame.filename).relative_to(root)
         except ValueError:
+            continue
+        if relative.parts[0] in _LIBRARIES and (root / relative.parts[0] / "__init__.py").exists():
             continue
         frames.append(traceback.FrameSummary(relative.as_posix(), frame.lineno, frame.name, line=frame.line))
     return frames

@@ -14,6 +14,7 @@ import torch
 from transformers import modeling_utils
 
 from openmodelatlas.capture.child.kinds import flat
+from openmodelatlas.capture.child.rope import fit_lists
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
@@ -41,6 +42,7 @@ class HuggingFaceSubject:
         self.model_class = model_class
         self.roots = roots
         self.notes = notes
+        self.effective: dict[str, Any] | None = None
         aliases: dict[str, str] = getattr(config_class, "attribute_map", {}) or {}
         self.configuration: dict[str, Any] = {}
         for key, value in copy.deepcopy(configuration).items():
@@ -52,7 +54,7 @@ class HuggingFaceSubject:
 
     def published(self) -> Published:
         """See :class:`Subject`."""
-        effective = _plain(self._config({}).to_dict())
+        effective = self.effective = _plain(self._config({}).to_dict())
         given = set(flat(self.configuration))
         values = flat(effective)
         origins = {path: "file" if path in given else "class default" for path in values}
@@ -84,6 +86,8 @@ class HuggingFaceSubject:
             for branch in branches:
                 target = target.setdefault(branch, {})
             target[last] = size
+        if settings and self.effective is not None:
+            fit_lists(values, self.effective)
         vocabulary = next((size for path, size in settings.items() if path.endswith("vocab_size")), None)
         if vocabulary is not None:
             self._clip_token_ids(values, vocabulary)

@@ -33,7 +33,7 @@ def run_probe(
     inputs = subject.inputs(model, probe, "cpu")
     notes = run_phases(model, recorder, inputs, probe.seed)
     recording, values = recorder.finish(probe)
-    return recording, values, notes
+    return recording, values, [*notes, *recorder.notes]
 
 
 def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: dict[str, torch.Tensor], seed: int) -> list[str]:

@@ -28,7 +28,7 @@ class Rung:
         text: what this rung adds, as a sentence for the report.
         heads_divide_hidden: the hidden size is a multiple of every count of heads.
         heads_fill_hidden: published equalities ``hidden = heads * head_dim`` hold.
-        even_heads: all head dimensions are even.
+        even_heads: all head dimensions and ranks are even, as complex numbers and some kernels need.
         keep_small: windows, kernels, chunks, state groups and shared experts keep their published sizes.
         keep_ratios: published whole ratios of the feed-forward widths to the hidden size hold.
     """
@@ -44,7 +44,7 @@ class Rung:
 LADDER: tuple[Rung, ...] = (
     Rung(text="sizes obey only what the mechanisms themselves need"),
     Rung(text="the hidden size is a multiple of the number of heads", heads_divide_hidden=True),
-    Rung(text="head dimensions are even as well", heads_divide_hidden=True, even_heads=True),
+    Rung(text="head dimensions and ranks are even as well", heads_divide_hidden=True, even_heads=True),
     Rung(text="hidden size = heads * head dimension as published as well",
          heads_divide_hidden=True, even_heads=True, heads_fill_hidden=True),
     Rung(text="kernels, shared experts and groups as published as well",
@@ -87,13 +87,15 @@ def relations_of(sizes: Mapping[str, int], configuration: Mapping[str, Any], run
             if kind is not None:
                 by_kind.setdefault(kind, []).append(path)
         _head_relations(by_kind, sizes, constraints, tied)
-        _expert_relations(by_kind, constraints)
+        _expert_relations(by_kind, sizes, constraints)
         mamba = _state_space_relations(by_kind, sizes, configuration, scope, constraints)
         if not mamba:
             _hidden_relations(by_kind, sizes, rung, constraints)
         if rung.keep_ratios:
             _ratio_relations(by_kind, sizes, constraints, highest)
         _rotary_relations(by_kind, configuration, rung, constraints)
+    # What the published sizes themselves break is no relation of this model.
+    constraints = [one for one in constraints if one.holds(*(sizes[key] for key in one.keys))]
     return Relations(constraints, {key: leader for key, leader in tied.items() if key != leader}, highest)
 
 
@@ -135,7 +137,9 @@ def _partners(key_heads: str, heads: str) -> bool:
     return not heads.endswith("num_value_heads") and not heads.startswith(("index_", "linear_", "mamba_"))
 
 
-def _expert_relations(by_kind: Mapping[kinds.Kind, list[str]], constraints: list[Constraint]) -> None:
+def _expert_relations(
+    by_kind: Mapping[kinds.Kind, list[str]], sizes: Mapping[str, int], constraints: list[Constraint]
+) -> None:
     """Fewer chosen than existing experts; groups divide the experts and the chosen groups hold enough of them."""
     for experts in by_kind.get(kinds.EXPERTS, []):
         for chosen in by_kind.get(kinds.CHOSEN_EXPERTS, []):
@@ -143,10 +147,11 @@ def _expert_relations(by_kind: Mapping[kinds.Kind, list[str]], constraints: list
                 Constraint((chosen, experts), lambda k, n: k < n, f"{_last(chosen)} is less than {_last(experts)}")
             )
         for groups in by_kind.get(kinds.EXPERT_GROUPS, []):
+            fewest = min(3, sizes[experts] // sizes[groups])
             constraints.append(
                 Constraint(
                     (groups, experts),
-                    lambda g, n: n % g == 0 and n // g > 2,
+                    lambda g, n, least=fewest: n % g == 0 and n // g >= least,
                     f"{_last(groups)} divides {_last(experts)}",
                 )
             )
@@ -280,7 +285,18 @@ def _rotary_relations(
     has_own_rotary = bool(by_kind.get(kinds.ROTARY_DIMENSION))
     fraction = next((value for key, value in configuration.items() if _last(key) in _ROTARY_FRACTIONS and value), 1.0)
     rotated = any(part.startswith(("rope_", "rotary_")) for key in configuration for part in key.split("."))
+    if rung.even_heads:
+        constraints.extend(_even(rank) for rank in by_kind.get(kinds.RANK, []))
     for dimension in by_kind.get(kinds.HEAD_DIMENSION, []):
+        if _last(dimension).startswith("index_"):
+            constraints.extend(
+                Constraint(
+                    (dimension, rotary),
+                    lambda each, part: each > part,
+                    f"{_last(dimension)} holds {_last(rotary)} and more",
+                )
+                for rotary in by_kind.get(kinds.ROTARY_DIMENSION, [])
+            )
         plain = _last(dimension) in _PLAIN
         if plain and rotated and not has_own_rotary and isinstance(fraction, (int, float)) and 0 < fraction < 1:
             constraints.append(
@@ -292,3 +308,7 @@ def _rotary_relations(
             )
         elif rung.even_heads or (plain and rotated and not has_own_rotary):
             constraints.append(Constraint((dimension,), lambda each: each % 2 == 0, f"{_last(dimension)} is even"))
+
+
+def _even(key: str) -> Constraint:
+    return Constraint((key,), lambda size: size % 2 == 0, f"{_last(key)} is even")

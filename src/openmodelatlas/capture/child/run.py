@@ -149,7 +149,9 @@ class Capture:
         with self.clock.stage("write"):
             self._write(recording)
             if index == 0:
-                write_values(Path(self.job.output) / "values.safetensors", values)
+                unknown = write_values(Path(self.job.output) / "values.safetensors", values)
+                if unknown:
+                    notes = [*notes, f"The values of {len(unknown)} tensors have a type that no file can hold."]
         self.notes.extend(note for note in notes if note not in self.notes)
         del recording, values
         gc.collect()  # the collector is off: models are cycles
