@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import measure
 import msgspec
 
+import measure
 from openmodelatlas import builder
 from openmodelatlas.capture.run import job_of
 

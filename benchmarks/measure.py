@@ -75,7 +75,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, timeout: floa
     assert process.stderr is not None
     texts: dict[str, bytes] = {}
     readers = [
-        threading.Thread(target=lambda name=name, stream=stream: texts.update({name: stream.read()}))  # type: ignore[misc]
+        threading.Thread(target=lambda name=name, stream=stream: texts.update({name: stream.read()}))
         for name, stream in (("output", process.stdout), ("errors", process.stderr))
     ]
     timer = threading.Timer(timeout, process.kill)
