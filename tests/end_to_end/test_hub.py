@@ -287,6 +287,12 @@ def test_otter_uses_kernels_for_linear_attention(otter_built: Built) -> None:
     assert any("ShortConvolution" in str(node.class_name) for node in atlas)
 
 
+def test_every_node_inside_a_layer_group_stands_for_layers_of_the_group(either: Built) -> None:
+    for group in either.atlas.children("layers"):
+        for node in below(either.atlas, group.address):
+            assert set(node.members) <= set(group.members), node.address
+
+
 def test_otter_text_model_is_what_runs(otter_built: Built) -> None:
     notes = " ".join(otter_built.atlas.document.notes)
     assert "modeling_otter_linear.OtterLinearForCausalLM runs with text_config" in notes

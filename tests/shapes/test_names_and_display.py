@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openmodelatlas.shapes.display import latex, short, symbol_latex
-from openmodelatlas.shapes.names import published_sizes, symbol_for, symbols_for
+from openmodelatlas.shapes.names import is_seam, published_sizes, symbol_for, symbols_for
 from openmodelatlas.shapes.parsing import parse
 
 
@@ -79,3 +79,18 @@ def test_published_sizes_of_a_real_configuration() -> None:
     keys = ["hidden_size", "linear_attn_config.num_heads", "num_experts"]
     found = published_sizes(json.loads(path.read_text()), keys)
     assert found == {"hidden_size": 7168, "linear_attn_config.num_heads": 96, "num_experts": 896}
+
+
+@pytest.mark.parametrize(
+    ("key", "seam"),
+    [
+        ("sliding_window", True),
+        ("index_topk", True),
+        ("attention_chunk_size", True),
+        ("topk_group", False),
+        ("moe_topk", False),
+        ("hidden_size", False),
+    ],
+)
+def test_lengths_at_which_code_changes_its_path(key: str, seam: bool) -> None:
+    assert is_seam(key) is seam

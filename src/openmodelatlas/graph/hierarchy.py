@@ -119,6 +119,8 @@ class Hierarchy:
             return []
         self._note_decisions(fold, variants)
         if len(variants) == 1:
+            if variants[0].kind == "loop" and fold.layers:  # its rounds are no layers; those around it are
+                variants[0].layers = fold.layers
             return variants
         numbers = sorted({number for variant in fold.variants for number in variant.layers})
         kind: NodeKind = "layer group" if any(variant.kind == "layer group" for variant in variants) else "loop"
