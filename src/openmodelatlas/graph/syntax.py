@@ -73,6 +73,42 @@ def position(node: ast.AST) -> Position:
     return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
+class _Block:
+    """Positions and parents of the nodes of one top-level statement.
+
+    Attributes:
+        nodes: the outermost expression or statement at each position.
+        parents: the node around each node.
+    """
+
+    def __init__(self, statement: ast.stmt) -> None:
+        self.nodes: dict[Position, ast.AST] = {}
+        if not isinstance(statement, ast.Expr):
+            self.nodes[position(statement)] = statement
+        self.parents: dict[ast.AST, ast.AST] = {}
+        stack: list[ast.AST] = [statement]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr_context | ast.operator | ast.cmpop | ast.unaryop | ast.boolop):
+                    continue  # singletons without a place
+                self.parents[child] = node
+                stack.append(child)
+                if isinstance(child, ast.expr | ast.stmt) and not isinstance(child, ast.Expr):
+                    self.nodes.setdefault(position(child), child)
+                if isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute):
+                    self.nodes.setdefault(_method_position(child, child.func), child)
+
+
+def _method_position(call: ast.Call, method: ast.Attribute) -> Position:
+    """Where the interpreter says a method call stands whose receiver begins on an earlier line: at the method's name.
+
+    See ``update_start_location_to_match_attr`` in CPython's ``Python/compile.c``.
+    """
+    line, column = method.end_lineno or method.lineno, (method.end_col_offset or 0) - len(method.attr)
+    return (line, column, call.end_lineno or line, call.end_col_offset or 0)
+
+
 @dataclass
 class FileSyntax:
     """One parsed source file.
@@ -83,6 +119,7 @@ class FileSyntax:
 
     text: str
     _functions: dict[tuple[int, int], FunctionSyntax] = field(default_factory=dict)
+    _blocks: dict[int, _Block] = field(default_factory=dict)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -98,34 +135,52 @@ class FileSyntax:
             return ast.Module(body=[], type_ignores=[])
 
     @cached_property
-    def _nodes(self) -> dict[Position, ast.AST]:
-        found: dict[Position, ast.AST] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.expr | ast.stmt) and not isinstance(node, ast.Expr):
-                found.setdefault(position(node), node)
-        return found
-
-    @cached_property
     def assignments(self) -> list[ast.Assign]:
         """All assignment statements, in the order of lines."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Assign)]
+        found = [statement for statement in self._statements if isinstance(statement, ast.Assign)]
         return sorted(found, key=lambda node: node.lineno)
 
     @cached_property
-    def _parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+    def _definitions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return [s for s in self._statements if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
 
     @cached_property
-    def _definitions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    def _statements(self) -> list[ast.stmt]:
+        found: list[ast.stmt] = list(self.tree.body)
+        for statement in found:  # grows while it is walked
+            found.extend(_statements_in(statement))
+        return found
+
+    def _block(self, line: int) -> _Block | None:
+        """The index of the top-level statement around a line, made when the first line in it is asked for."""
+        place = bisect_right(self._block_ends, line - 1)
+        if place == len(self._block_ends):
+            return None
+        if place not in self._blocks:
+            self._blocks[place] = _Block(self.tree.body[place])
+        return self._blocks[place]
+
+    @cached_property
+    def _block_ends(self) -> list[int]:
+        return [statement.end_lineno or statement.lineno for statement in self.tree.body]
 
     def at(self, where: Position) -> ast.AST | None:
         """The outermost expression or statement that stands exactly at ``where``."""
-        return self._nodes.get(where)
+        block = self._block(where[0])
+        return block.nodes.get(where) if block is not None else None
+
+    def whole(self, where: Position) -> Position:
+        """Where the whole expression stands that a recorded position names; see :func:`_method_position`."""
+        line, column = where[:2]
+        if self.lines[line - 1].encode()[:column].endswith(b"."):
+            node = self.at(where)
+            return position(node) if node is not None else where
+        return where
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that encloses ``node``."""
-        return self._parents.get(node)
+        block = self._block(position(node)[0])
+        return block.parents.get(node) if block is not None else None
 
     def segment(self, where: Position) -> str:
         """The characters at ``where``, unchanged (columns are bytes)."""
