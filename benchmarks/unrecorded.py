@@ -47,7 +47,7 @@ def _run(job: Job, clock: Any) -> float:
     from openmodelatlas.capture.child.functions import torch_function
     from openmodelatlas.capture.child.probes import run_phases
     from openmodelatlas.capture.child.recorder import Recorder
-    from openmodelatlas.capture.child.run import Capture
+    from openmodelatlas.capture.child.run import LOW_PRECISION, Capture
     from openmodelatlas.capture.child.valueless import valueless_result
     from openmodelatlas.capture.child.weights import fill
     from openmodelatlas.capture.recording import Parameter
@@ -93,10 +93,11 @@ def _run(job: Job, clock: Any) -> float:
             gc.collect()
 
         def _true_size(self, subject: Any, steps: int) -> tuple[list[Parameter], str | None]:
+            dtype = str(self.job.dtype if self.job.dtype in LOW_PRECISION else "float32")
             with self.clock.stage("meta instantiate"):
-                model = subject.instantiate({}, str(self.job.dtype), "meta")
+                model = subject.instantiate({}, dtype, "meta")
             with self.clock.stage("meta forward"):
-                probe = true_size.true_size_probe(str(self.job.dtype))
+                probe = true_size.true_size_probe(dtype)
                 run_phases(model, NoRecorder(on_meta=True), subject.inputs(model, probe, "meta"), probe.seed)
             return [], None
 

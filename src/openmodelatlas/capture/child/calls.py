@@ -251,3 +251,10 @@ class CallTracer:
             call.frame = None
         self.stack.clear()
         self._suspended.clear()
+
+    def forget(self) -> None:
+        """Let go of all calls and code, and of itself: the tracer can follow nothing from now on."""
+        self.calls = []
+        self._codes = {}
+        self._held = []
+        del self.function

@@ -145,7 +145,11 @@ class Recorder:
         return {name: self._encoder.encode(value, []) for name, value in bound.arguments.items()}
 
     def finish(self, probe: Probe, failure: str | None = None) -> tuple[Recording, dict[str, torch.Tensor]]:
-        """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``)."""
+        """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``).
+
+        The recorder lets go of it, so that it is freed without the garbage collector, which would search it for 0.25 s
+        a probe (measured): nothing can be recorded afterwards.
+        """
         with _no_garbage_collection():
             recording = Recording(
                 format=RECORDING_FORMAT,
@@ -160,4 +164,7 @@ class Recorder:
                 operations=self._recorder.operations,
                 failure=failure,
             )
-        return recording, {str(number): value for number, value in self._tensors.values.items()}
+            values = {str(number): value for number, value in self._tensors.values.items()}
+            self._tracer.forget()
+            self._tensors.forget()
+        return recording, values

@@ -136,13 +136,21 @@ class TensorTable:
                 found.append(other)
         return found
 
+    def forget(self) -> None:
+        """Let go of every tensor."""
+        self.numbers = {}
+        self.values = {}
+        self._kept = []
+        self._described = []
+        self._storages = []
+        self._sharing = {}
+
     def _keep(self, number: int, tensor: torch.Tensor) -> None:
         if tensor.device.type == "meta" or tensor.layout is not torch.strided:
             return
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return
-        with torch.no_grad():
-            self.values[number] = tensor.detach().clone(memory_format=torch.contiguous_format)
+        self.values[number] = tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
@@ -176,8 +184,9 @@ def _boxes_overlap(first: torch.Tensor, second: torch.Tensor) -> bool | None:
     rests = [int(first.storage_offset()), int(second.storage_offset())]
     outer = None
     meet = True
-    for axis in sorted(range(first.dim()), key=lambda axis: -first.stride(axis)):
-        stride = first.stride(axis)
+    strides = first.stride()
+    for axis in sorted(range(first.dim()), key=lambda axis: -strides[axis]):
+        stride = strides[axis]
         if stride == 0:
             return None
         starts = [rest // stride for rest in rests]
