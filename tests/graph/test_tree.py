@@ -127,3 +127,13 @@ def test_functions_of_torchs_modules_have_no_text():
     linear = next(i for i, call in enumerate(tree.recording.calls) if call.name == "Linear")
     assert tree.function(linear) is None
     assert tree.function(0) is not None
+
+
+def test_method_calls_over_several_lines_are_whole_expressions():
+    """The interpreter says they begin at the method's name; a place is the expression, its receiver included."""
+    nodes = specimen("chained").nodes
+    texts = {node.symbol.text for node in nodes.values() if node.kind == "operation" and node.symbol is not None}
+    chain = "self.proj(x) .topk(2, dim=-1)"
+    assert texts == {chain, f"{chain}[0] .sum(dim=-1)"}
+    assert "sum-scores" in nodes
+    assert [port.tensor for port in nodes["sum-scores"].inputs] == ["topk/output-1"]

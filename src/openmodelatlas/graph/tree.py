@@ -101,9 +101,9 @@ class Tree:
 
     def __post_init__(self) -> None:
         paths = [file.path for file in self.recording.files]
-        self._places = [
-            (paths[span.file], span.line, span.column, span.end_line, span.end_column) for span in self.recording.spans
-        ]
+        for span in self.recording.spans:
+            where = (span.line, span.column, span.end_line, span.end_column)
+            self._places.append((paths[span.file], *self.syntax[paths[span.file]].whole(where)))
         self._key_events()
         self._link()
 

@@ -1,6 +1,6 @@
 """One small model for each kind of statement that runs operations."""
 
-# ruff: noqa: SIM108, PLC2401 - written as models are written
+# ruff: noqa: SIM108, RET504, PLC2401 - written as models are written
 from __future__ import annotations
 
 import functools
@@ -231,3 +231,19 @@ class VaryingRank(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         index = (0, 0) if self.wide else (0,)
         return x[index].sum() * self.weight
+
+
+class Chained(nn.Module):
+    """Method calls that go over several lines."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.proj = nn.Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = (
+            self.proj(x)
+            .topk(2, dim=-1)[0]
+            .sum(dim=-1)
+        )  # fmt: skip
+        return scores
