@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -175,8 +176,9 @@ def test_factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         resolve("mine.models:other")
     with pytest.raises(SourceNotFoundError, match=r"no module mine\.nothing"):
         resolve("mine.nothing:build")
+    (tmp_path / "mine" / f"compiled{EXTENSION_SUFFIXES[0]}").touch()
     with pytest.raises(SourceNotFoundError, match="no Python source"):
-        resolve("_heapq:heappush")
+        resolve("mine.compiled:build")
     with pytest.raises(UsageError, match="not the name of a callable"):
         resolve("mine.models:1st")
 

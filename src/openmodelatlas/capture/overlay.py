@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
@@ -189,9 +190,11 @@ def pip_command() -> list[str] | None:
     """How to run pip: the installed one, else the one that Python carries along; ``None`` without either."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
-    bundled = importlib.util.find_spec("ensurepip")
-    if bundled is not None and bundled.origin is not None:
-        for wheel in sorted(Path(bundled.origin).parent.glob("_bundled/pip-*.whl")):
+    ensurepip = importlib.util.find_spec("ensurepip")
+    folders = [Path(ensurepip.origin).parent / "_bundled"] if ensurepip is not None and ensurepip.origin else []
+    kept = sysconfig.get_config_var("WHEEL_PKG_DIR")  # Debian and Fedora keep ensurepip's wheels apart
+    for folder in (*folders, *([Path(kept)] if kept else [])):
+        for wheel in sorted(folder.glob("pip-*.whl")):
             return [sys.executable, f"{wheel}/pip"]
     return None
 
