@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,14 @@ NAME = "pebble"
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return pebble(tmp_path / NAME)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The atlas of the model with 3 layers, built once."""
+    folder = tmp_path_factory.mktemp("built")
+    build(pebble(folder / NAME), folder / "home")
+    return folder / "home" / "atlases"
 
 
 def build(model: Path, home: Path) -> Atlas:
@@ -69,11 +78,11 @@ def small_disk(place: Path, kilobytes: int) -> Iterator[bool]:
             subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_full_disk(model: Path, tmp_path: Path, oma: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk(model: Path, built: Path, tmp_path: Path, oma: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "disk"
     with small_disk(home, 4096) as mounted:
         monkeypatch.setenv("OMA_HOME", str(home))
-        build(model, home)
+        shutil.copytree(built, home / "atlases")
         change_depth(model, 4)
         if not mounted:
             pytest.skip("this process may not mount a file system; the next test raises the same error")
@@ -92,9 +101,9 @@ def test_full_disk(model: Path, tmp_path: Path, oma: Build, monkeypatch: pytest.
 
 
 def test_disk_that_fills_up_while_the_atlas_is_written(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(model, tmp_path)
+    shutil.copytree(built, tmp_path / "atlases")
     change_depth(model, 4)
     write, written = store._write_durably, []
 
@@ -137,9 +146,11 @@ def kill(process: subprocess.Popen[str]) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_kill_while_the_atlas_is_written(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kill_while_the_atlas_is_written(
+    model: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMA_HOME", str(tmp_path))
-    build(model, tmp_path)
+    shutil.copytree(built, tmp_path / "atlases")
     change_depth(model, 4)
     command = [sys.executable, "-c", KILLED_WHILE_WRITING, str(model)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -152,11 +163,14 @@ def test_kill_while_the_atlas_is_written(model: Path, tmp_path: Path, monkeypatc
     assert not list((tmp_path / "atlases" / NAME).glob(".building-*"))
 
 
-def test_kill_while_the_code_runs(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kill_while_the_code_runs(model: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMA_HOME", str(tmp_path))
-    build(model, tmp_path)
+    shutil.copytree(built, tmp_path / "atlases")
     good = (model / MODELING).read_text()
     put(model, STARTED, "import time", "time.sleep(600)")
+    temporary = tmp_path / "temporary"  # a killed build cannot remove what it put there
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     command = [sys.executable, "-m", "openmodelatlas", "build", str(model), "--trust-remote-code"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     below = wait_for_children(process.pid)
