@@ -104,7 +104,7 @@ def _run(job: Job, clock: Any) -> float:
         def _write_summary(self, *_: Any) -> None:
             """Nothing to write."""
 
-    capture = Unrecorded(job, clock, lambda *_: None)
+    capture = Unrecorded(job, clock, lambda *_: None, beside=False)
     capture.run()
     return capture.imported
 

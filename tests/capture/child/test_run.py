@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 import torch
 
+from openmodelatlas.capture.child import beside
 from openmodelatlas.capture.child.failures import failure_of
 from openmodelatlas.capture.child.run import Capture, Clock
 from openmodelatlas.capture.job import Failure, Job
@@ -213,3 +215,29 @@ def test_failure_keeps_our_fields() -> None:
     assert (failure.error, failure.what, failure.where, failure.advice) == (
         "ConfigurationError", "x is odd.", "x", "Make it even.",
     )  # fmt: skip
+
+
+def test_a_second_process_changes_nothing_that_is_recorded(make_job: MakeJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(FILES, configuration(), entry=ENTRY, dtype="bfloat16")
+    output = Path(job.output)
+    Capture(job, Clock(), lambda *event: None, beside=False).run()
+    alone = {path.name: path.read_bytes() for path in output.iterdir()}
+    forks: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        number = fork()
+        forks.append(number)
+        return number
+
+    monkeypatch.setattr(os, "fork", counted)
+    monkeypatch.setattr(beside, "_processors", lambda: 2)
+    monkeypatch.setattr(beside, "_threads", lambda: 1)
+    Capture(job, Clock(), lambda *event: None).run()
+    assert len(forks) == 2
+    together = {path.name: path.read_bytes() for path in output.iterdir()}
+    for content in (alone, together):
+        summary = json.loads(content.pop("summary.json"))
+        assert set(summary.pop("seconds")) >= {"probe a", "probe e", "meta forward"}
+        content["summary"] = json.dumps(summary).encode()
+    assert alone == together

@@ -15,6 +15,7 @@ import msgspec
 import torch
 
 from openmodelatlas.capture.child import loader, true_size
+from openmodelatlas.capture.child.beside import Beside
 from openmodelatlas.capture.child.compact import compact
 from openmodelatlas.capture.child.failures import place
 from openmodelatlas.capture.child.kinds import flat
@@ -30,6 +31,10 @@ from openmodelatlas.errors import AtlasError, ConfigurationError, MissingStandIn
 
 LOW_PRECISION = ("bfloat16", "float16")
 Report = Callable[[str, int, int], None]
+
+
+def _say_nothing(_stage: str, _done: int, _of: int) -> None:
+    """The report of a second process."""
 
 
 @dataclass
@@ -48,6 +53,21 @@ class Clock:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 4)
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    """What a part of a capture leaves besides its recordings; a process beside hands it over as JSON.
+
+    Attributes:
+        seconds: as in :class:`Clock`.
+        notes: for the summary.
+        parameters, failure: of the run at published size, as in :class:`openmodelatlas.capture.recording.Summary`.
+    """
+
+    seconds: dict[str, float]
+    notes: list[str]
+    parameters: list[Parameter] = []
+    failure: str | None = None
+
+
 @dataclass
 class Capture:
     """State of one capture.
@@ -57,12 +77,14 @@ class Capture:
         clock: seconds by stage.
         report: called with a sentence, steps finished, and of how many.
         notes: for the summary.
+        beside: whether a second process may do a part of it.
     """
 
     job: Job
     clock: Clock
     report: Report
     notes: list[str] = field(default_factory=list)
+    beside: bool = True
 
     def run(self) -> None:
         """Load, probe, write.
@@ -76,11 +98,43 @@ class Capture:
             subject = loader.load(self.job)
         published = subject.published()
         gc.freeze()
-        plan = self._first_probe(subject, published, steps)
+        with self._beside(lambda: self._true_size(subject, steps)) as size:
+            plan = self._first_probe(subject, published, steps)
+            outcome = self._outcome(size)
         self._other_probes(subject, plan, steps)
-        parameters, failure = self._true_size(subject, steps)
+        if outcome is None:
+            parameters, failure = self._true_size(subject, steps)
+        else:
+            parameters, failure = outcome.parameters, outcome.failure
+            self._take(outcome)
         self._write_summary(subject, published, plan, parameters, failure)
         self.report("Captured", steps, steps)
+
+    @contextmanager
+    def _beside(self, work: Callable[[], tuple[list[Parameter], str | None]]) -> Iterator[Beside | None]:
+        """Do a part of the capture in a second process while the ``with`` block runs, if there can be one."""
+
+        def part() -> bytes:
+            self.clock.seconds, self.notes, self.report = {}, [], _say_nothing
+            parameters, failure = work()
+            return msgspec.json.encode(Outcome(self.clock.seconds, self.notes, parameters, failure))
+
+        second = Beside.start(part) if self.beside else None
+        try:
+            yield second
+        finally:
+            if second is not None:
+                second.stop()
+
+    def _outcome(self, part: Beside | None) -> Outcome | None:
+        """What a second process left; ``None`` if there was none or it failed: then its part is still to be done."""
+        result = part.result() if part is not None else None
+        return None if result is None else msgspec.json.decode(result, type=Outcome)
+
+    def _take(self, outcome: Outcome) -> None:
+        for stage, seconds in outcome.seconds.items():
+            self.clock.seconds[stage] = round(self.clock.seconds.get(stage, 0.0) + seconds, 4)
+        self.notes.extend(note for note in outcome.notes if note not in self.notes)
 
     def _first_probe(self, subject: Subject, published: Published, steps: int) -> Plan:
         """Go down the ladder of relations until the model's code accepts the sizes of the first probe."""
@@ -157,7 +211,25 @@ class Capture:
         gc.collect()  # the collector is off: models are cycles
 
     def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
-        for index in range(1, len(plan.probes)):
+        """The first half here, the second half in a second process if there can be one."""
+        half = 1 + len(plan.probes) // 2
+        last = range(half, len(plan.probes))
+
+        def second_half() -> tuple[list[Parameter], str | None]:
+            for index in last:
+                self._record(subject, plan, index)
+            return [], None
+
+        with self._beside(second_half) as second:
+            self._probes(subject, plan, range(1, half), steps)
+            outcome = self._outcome(second)
+        if outcome is None:
+            self._probes(subject, plan, last, steps)
+        else:
+            self._take(outcome)
+
+    def _probes(self, subject: Subject, plan: Plan, indices: range, steps: int) -> None:
+        for index in indices:
             probe = plan.probes[index]
             self.report(f"Probe {probe.name}", index + 1, steps)
             try:

@@ -1,0 +1,99 @@
+"""A second process beside the capture's own, for work that does not wait for its results.
+
+It is forked, so that nothing has to be imported again, and it hands back bytes. Whatever goes wrong in it, the caller
+does the work itself and meets the same error in the usual way; so a second process makes a capture faster and
+changes nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from openmodelatlas.capture import kernel
+
+_READ_AT_ONCE = 2**20
+
+
+class Beside:
+    """A forked process that does one piece of work. Ask for its result once, or stop it."""
+
+    def __init__(self, process: int, pipe: int) -> None:
+        self._process = process
+        self._pipe = pipe
+        self._ended = False
+
+    @classmethod
+    def start(cls, work: Callable[[], bytes]) -> Beside | None:
+        """Start ``work`` in a second process.
+
+        Returns:
+            ``None`` where there is no second processor, where threads run (a fork would leave their locks locked),
+            where forks are unknown, or where the system refuses another process.
+        """
+        if _processors() < 2 or _threads() != 1 or not hasattr(os, "fork"):
+            return None
+        reading, writing = os.pipe()
+        try:
+            process = os.fork()
+        except OSError:  # the limit on processes
+            os.close(reading)
+            os.close(writing)
+            return None
+        if process == 0:
+            os.close(reading)
+            _work(work, writing)
+        os.close(writing)
+        return cls(process, reading)
+
+    def result(self) -> bytes | None:
+        """Wait for the end of the work; what it gave, or ``None`` if it failed."""
+        parts = []
+        while part := os.read(self._pipe, _READ_AT_ONCE):
+            parts.append(part)
+        return b"".join(parts) if self._end() == 0 else None
+
+    def stop(self) -> None:
+        """End the work, if it has not ended yet; nothing of it stays."""
+        if not self._ended:
+            os.kill(self._process, signal.SIGKILL)
+            self._end()
+
+    def _end(self) -> int:
+        os.close(self._pipe)
+        _, status = os.waitpid(self._process, 0)
+        self._ended = True
+        return status
+
+
+def _work(work: Callable[[], bytes], pipe: int) -> None:
+    """The whole life of the second process; never returns into code of the first."""
+    code = 1
+    try:
+        if kernel.is_linux():
+            kernel.die_with_parent()
+        rest = memoryview(work())
+        while rest:
+            rest = rest[os.write(pipe, rest) :]
+        code = 0
+    except BaseException:
+        code = 1  # the first process does the work again, and tells the error
+    finally:
+        os._exit(code)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+def _threads() -> int:
+    """Threads of this process, also those that Python does not know of; 0 where that cannot be told."""
+    try:
+        return len(list(Path("/proc/self/task").iterdir()))
+    except OSError:
+        return 0
