@@ -31,6 +31,7 @@ MODELS: dict[str, Make] = {
     "tries": statements.Tries,
     "wrapped": statements.Wrapped,
     "branches": statements.Branches,
+    "drops": statements.Drops,
     "chained": statements.Chained,
     "operands": statements.Operands,
 }

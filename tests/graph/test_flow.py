@@ -172,3 +172,16 @@ def test_a_recurrence_reads_its_own_result():
 def test_the_layers_return_what_the_model_returns(name):
     built = specimen(name)
     assert {p.tensor for p in built.nodes[""].outputs} <= {p.tensor for p in built.nodes["layers"].outputs}
+
+
+def test_results_of_a_layer_are_told_apart():
+    nodes = specimen("growing").nodes
+    results = [nodes[port.tensor] for port in nodes["layers"].outputs]
+    assert [node.title for node in results] == ["Layer output: hidden_states", "Layer output: stored"]
+    assert [node.address for node in results] == ["layers/output-hidden-states", "layers/output-stored"]
+
+
+def test_results_that_a_call_drops_have_the_name_the_function_gives_them():
+    nodes = specimen("drops").nodes
+    pair = next(node for node in nodes.values() if node.function == "pair")
+    assert [nodes[port.tensor].title for port in pair.outputs] == ["Pair output: kept", "Pair output: weights"]

@@ -43,6 +43,8 @@ TEXT = textwrap.dedent('''
             mended(x)
         finally:
             closed(x)
+        left, right = x[0:1], (x[1:2])
+        kept, _ = pair(x)
         return (walrus := x.view(1, 2)).sum()
 
     class A:
@@ -129,6 +131,9 @@ def test_functions_are_found_by_the_line_of_their_decorator(file):
         ("x.sum()", []),
         ("x.view(1, 2)", ["walrus"]),
         ("risky(x)", []),
+        ("x[0:1]", ["left"]),
+        ("x[1:2]", ["right"]),
+        ("pair(x)", ["kept", None]),
     ],
 )
 def test_result_names(file, text, names):

@@ -94,29 +94,29 @@ class Flow:
                 self._add(root, draft, leaf, index, taken)
 
     def _add(self, root: Draft, draft: Draft, site: Site, index: int, taken: dict[Draft, set[str]]) -> None:
-        owner, named = self._owner(root, draft, site, index)
-        if owner.kind == "layer group":
-            # The call of a layer stands outside it; the layer's own last assignment says more.
-            named = draft.expression or site
-        tensor = TensorDraft(draft, site, index, owner, line_site=named)
+        owner, outer = self._owner(root, draft, site, index)
+        own = draft.expression or site
+        several = len(self._results(outer)) > 1
+        place = str(self._result_index(outer, site, index) + 1)
+        # The call of a layer stands outside it; the layer's own last assignment says more. Elsewhere the call names its
+        # results, except those it drops: ``states, _ = self.attention(…)``.
+        places = [own, outer] if owner.kind == "layer group" else [outer, own] if several else [outer]
+        variables = [(self._variable(named, site, index), named) for named in places]
+        variable, named = next((pair for pair in variables if pair[0] is not None), variables[0])
+        tensor = TensorDraft(draft, site, index, owner, variable=variable, line_site=named)
         self._tensors[draft, index] = tensor
-        tensor.variable = self._variable(named, site, index)
         used = taken.setdefault(owner, {self._labels.names[child].segment for child in owner.children})
-        several = len(self._results(named)) > 1
-        short = (
-            tensor.variable.rpartition(".")[2] if tensor.variable else str(self._result_index(named, site, index) + 1)
-        )
+        short = tensor.variable.rpartition(".")[2] if tensor.variable else place
         segment = naming.unique(naming.slug(f"output {short}") if several or "output" in used else "output", used)
         parent = self._labels.addresses[owner]
         tensor.address = f"{parent}/{segment}" if parent else segment
-        tensor.title = self._title(owner, tensor, several)
+        tensor.title = self._title(owner, tensor.variable or place, several)
 
-    def _title(self, owner: Draft, tensor: TensorDraft, several: bool) -> str:
+    def _title(self, owner: Draft, variable: str, several: bool) -> str:
         if owner.kind == "layer group":
             base = "Block" if "block" in self._labels.names[owner].label else "Layer"
         else:
             base = self._labels.names[owner].title.partition(":")[0]
-        variable = tensor.variable or f"{tensor.index + 1}"
         return f"{base} output: {variable}" if several else f"{base} output"
 
     def _results(self, site: Site) -> list[tuple[tuple[str, ...], int]]:

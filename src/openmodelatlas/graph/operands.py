@@ -28,6 +28,8 @@ _COMPARISONS = {
     ast.NotEq: "__ne__",
 }
 
+_READ = frozenset(["__bool__", "__int__", "__float__", "__index__", "__iter__", "__len__", "__contains__"])
+
 Path = tuple[int | str, ...]
 """Position or name of an argument, then positions within it."""
 
@@ -74,6 +76,8 @@ def _is_method(operation: Operation) -> bool:
 
 def _operands(node: ast.AST | None, function: str, method: bool) -> tuple[list[ast.expr], dict[str, ast.expr]]:
     """Operands parallel to the recorded positional arguments, and those by keyword."""
+    if function in _READ and isinstance(node, ast.expr):  # ``if a == b:`` reads the value of the whole expression
+        return [node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node], {}
     match node:
         case ast.BinOp():
             sides = [node.left, node.right]

@@ -341,10 +341,30 @@ def result_names(file: FileSyntax, where: Position) -> list[str | None]:
     if isinstance(parent, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and parent.value is node:
         # ``x += y`` is itself the operation, so y keeps no name of its own.
         return [] if isinstance(parent, ast.AugAssign) else [_target_text(file, parent.target)]
+    if isinstance(parent, ast.Tuple):
+        return _element_name(file, parent, node)
     return []
 
 
+def _element_name(file: FileSyntax, values: ast.Tuple, node: ast.AST) -> list[str | None]:
+    """The variable of one element where a tuple is assigned to a tuple: ``q1, q2 = q[::2], q[1::2]``."""
+    assignment = file.parent(values)
+    if not isinstance(assignment, ast.Assign) or assignment.value is not values:
+        return []
+    target = assignment.targets[0]
+    if not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != len(values.elts):
+        return []
+    if any(isinstance(element, ast.Starred) for element in (*target.elts, *values.elts)):
+        return []
+    return [
+        _target_text(file, element) for element, value in zip(target.elts, values.elts, strict=True) if value is node
+    ]
+
+
 def _target_text(file: FileSyntax, node: ast.expr) -> str | None:
+    """The variable; ``None`` for ``_``, which says that the value is not used."""
+    if isinstance(node, ast.Name) and node.id == "_":
+        return None
     if isinstance(node, ast.Name | ast.Attribute):
         return file.segment(position(node))
     if isinstance(node, ast.Subscript):

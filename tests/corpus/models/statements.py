@@ -247,3 +247,20 @@ class Chained(nn.Module):
             .sum(dim=-1)
         )  # fmt: skip
         return scores
+
+
+def pair(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    weights = x.softmax(-1)
+    return weights * x, weights
+
+
+class Drops(nn.Module):
+    """Uses one of two results."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.proj = nn.Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept, _ = pair(x)
+        return self.proj(kept)
