@@ -129,3 +129,20 @@ def test_what_the_layers_are(name, expected):
     labels = Labels(built.trees, built.trees[0].syntax, column(-1))
     labels.assign(built.draft, "", Name("Model", "Model", "model"))
     assert main_layers(built.draft, labels) == expected
+
+
+def test_layers_that_hold_a_sequence_share_their_facts():
+    """Siblings of other shapes are told apart, and still fold over the layers."""
+    built = specimen("nested")
+    facts = built.document.parameters
+    assert {name: fact.count for name, fact in facts.items()} == {
+        "layers.*.stack.0.weight": 2,
+        "layers.*.stack.0.bias": 2,
+        "layers.*.stack.2.weight": 2,
+        "layers.*.stack.2.bias": 2,
+    }
+    assert built.nodes["layers"].parameter_count == built.nodes[""].parameter_count == counted(built)
+    assert all(len(fact.readers) == 1 for fact in facts.values())
+    assert len({fact.owner for fact in facts.values()}) == 2
+    first, silu, last = (built.nodes[child] for child in built.nodes["layers/stack/stack"].children)
+    assert [node.parameter_count for node in (first, silu, last)] == [2 * 45_099_776, 0, 2 * 45_092_864]

@@ -12,7 +12,7 @@ from openmodelatlas.graph.externals import input_name
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.operands import handed_texts, operand_texts
-from openmodelatlas.graph.parameters import ParameterTable, parameter_key
+from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.syntax import FileSyntax, result_names
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import (
@@ -257,7 +257,7 @@ class Flow:
         passed = tuple(reversed(via))
         if entry.origin in ("parameter", "buffer"):
             parameter = tree.recording.parameters[entry.index]
-            fact = self._table.fact_names.get(parameter_key(parameter.name, self._layer_list), parameter.name)
+            fact = self._table.fact_name(parameter.name, self._layer_list) or parameter.name
             short = parameter.name.rpartition(".")[2]
             source = "parameter" if entry.origin == "parameter" else "buffer"
             return Port(name=short, tensor=fact, source=source, via=passed)  # type: ignore[arg-type]
@@ -301,7 +301,7 @@ class Flow:
             entry = tree.recording.tensors[number]
             if entry.origin in ("parameter", "buffer"):
                 name = tree.recording.parameters[entry.index].name
-                fact = self._table.fact_names.get(parameter_key(name, self._layer_list), name)
+                fact = self._table.fact_name(name, self._layer_list) or name
                 self.readers.setdefault(fact, {})[address] = None
             if entry.origin != "operation":
                 return

@@ -10,7 +10,7 @@ from openmodelatlas.graph.document import Node
 from openmodelatlas.graph.flow import Flow, leaf_site
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
-from openmodelatlas.graph.parameters import ParameterKey, ParameterTable, parameter_key
+from openmodelatlas.graph.parameters import ParameterKey, ParameterTable, parameter_key, single_key
 
 
 def main_layers(root: Draft, labels: Labels) -> tuple[str, list[list[int]]]:
@@ -54,6 +54,7 @@ class Ownership:
         for draft in drafts[0].walk():
             for name in labels.module_names(draft):
                 self._drafts.setdefault(parameter_key(name, layer_list), draft)
+                self._drafts.setdefault(single_key(name, layer_list), draft)
         self.owners = {key: labels.addresses[self._owner(key)] for key in table.solved}
         self._root = drafts[0]
 
@@ -90,7 +91,8 @@ class Ownership:
     def _owned_by(self, draft: Draft, owned: Mapping[str, list[str]]) -> list[str]:
         """Facts of the prefill node of the same module, so that the decode step shows the same parameters."""
         names = self._labels.module_names(draft)
-        twin = self._drafts.get(parameter_key(names[0], self._layer_list)) if names else None
+        keys = [key(names[0], self._layer_list) for key in (single_key, parameter_key)] if names else []
+        twin = next((self._drafts[key] for key in keys if key in self._drafts), None)
         address = self._labels.addresses[twin if twin is not None else draft]
         return owned.get(address, []) if twin is not None or draft is self._root else []
 

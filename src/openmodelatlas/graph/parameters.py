@@ -34,6 +34,12 @@ def parameter_key(name: str, layer_list: str) -> ParameterKey:
     return layer, starred(name)
 
 
+def single_key(name: str, layer_list: str) -> ParameterKey:
+    """The same for what has siblings of other shapes (``stack.0``, ``stack.2``): without the layer's index only."""
+    layer = parameter_key(name, layer_list)[0]
+    return layer, name if layer < 0 else name.replace(f"{layer_list}.{layer}.", f"{layer_list}.*.", 1)
+
+
 @dataclass
 class Solved:
     """One parameter of one layer (and all its equal siblings, such as the experts).
@@ -85,11 +91,15 @@ class ParameterTable:
     facts: dict[str, ParameterFact] = field(default_factory=dict)
     fact_names: dict[ParameterKey, str] = field(default_factory=dict)
 
+    def fact_name(self, name: str, layer_list: str) -> str | None:
+        """Name of the fact that the parameter of a true name belongs to; ``None`` if there is none."""
+        return self.fact_names.get(parameter_key(name, layer_list)) or self.fact_names.get(single_key(name, layer_list))
+
     def note_use(self, readers: Mapping[str, Iterable[str]], first_probe: Sequence[Parameter], layer_list: str) -> None:
         """Adds who reads each parameter, and where its value in the first probe lies."""
         values: dict[str, str] = {}
         for parameter in first_probe:
-            name = self.fact_names.get(parameter_key(parameter.name, layer_list))
+            name = self.fact_name(parameter.name, layer_list)
             if name is not None and parameter.tensor >= 0:
                 values.setdefault(name, str(parameter.tensor))
         for name, fact in self.facts.items():
@@ -157,7 +167,7 @@ def _by_key(parameters: Iterable[Parameter], layer_list: str) -> dict[ParameterK
         if len({tuple(parameter.shape) for parameter in group}) == 1:
             split[key] = group
         else:
-            split.update({(key[0], parameter.name): [parameter] for parameter in group})
+            split.update({single_key(parameter.name, layer_list): [parameter] for parameter in group})
     return split
 
 
