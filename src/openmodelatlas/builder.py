@@ -20,6 +20,7 @@ from openmodelatlas.bundle.home import model_folder
 from openmodelatlas.bundle.manifest import read_manifest
 from openmodelatlas.bundle.tensors import DTYPES, TensorValue
 from openmodelatlas.capture import values as captured_values
+from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import Capture, capture
 from openmodelatlas.errors import BundleError, UsageError
@@ -107,7 +108,7 @@ def build(
             home=folder,
             progress=report,
         )
-        with captured:
+        with captured, no_garbage_collection():
             report(Progress("Solving shapes, folding layers", 0, 0))
             document = build_document(subject(target), list(captured.recordings.values()), captured.summary)
             document = _with_published_count(document, target)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.capture import overlay, process, reading, validate, values
+from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits, Progress
 from openmodelatlas.capture.recording import Recording, Summary
 from openmodelatlas.capture.sandbox import Protection
@@ -177,18 +178,13 @@ def read_recordings(folder: Path) -> dict[str, Recording]:
     if len(names) > _MOST_PROBES:
         raise RecordingError(f"The capture process left {len(names)} recordings; at most {_MOST_PROBES} are read.")
     recordings: dict[str, Recording] = {}
-    collecting = gc.isenabled()
-    gc.disable()  # a million objects that stay alive: collecting among them would double the time
-    try:
+    with no_garbage_collection():  # a million objects that stay alive: collecting among them would double the time
         for name in names:
             recording = reading.decode(reading.read_bytes(folder, name, largest=_LARGEST_RECORDING), Recording, name)
             validate.validate(recording)
             if name != f"recording-{recording.probe.name}.json":
                 raise RecordingError(f"The recording says that it is of probe {recording.probe.name!r}.", where=name)
             recordings[recording.probe.name] = recording
-    finally:
-        if collecting:
-            gc.enable()
     gc.freeze()  # nor look through them at every later collection; counting references still frees them
     return recordings
 
