@@ -76,6 +76,9 @@ def test_any_order_of_masks_folds_by_mask(text):
         (["a", "b", "a"], [[1, 3], [2]]),
         ([0, 1, 2, 3], [[1, 2, 3, 4]]),
         ([0, 0, 0], [[1, 2, 3]]),
+        ([0, 0, 1, 1, 2], [[1, 2, 3, 4, 5]]),
+        ([5, 3, 1], [[1, 2, 3]]),
+        ([128, 4096, 128, 4096], [[1, 3], [2, 4]]),
         ([float("inf"), float("-inf")], [[1], [2]]),
         ([[0.5, True], [0.5, False], [0.5, True]], [[1, 3], [2]]),
         ([{"scale": 0.5}, {"scale": 2.0}], [[1], [2]]),
@@ -120,3 +123,12 @@ def test_join_dimensions():
     assert join_dimensions([Constant(2), Constant(3)]) == Varying(values=(2, 3))
     assert join_dimensions([Constant(2), dependent]) == dependent
     assert join_dimensions([Constant(3), width]) == width
+
+
+def test_an_axis_tells_layers_apart():
+    assert groups(build(lambda sizes: kinds.Axes(sizes, [1, 2, 1, 2]))) == [[1, 3], [2, 4]]
+    assert groups(build(lambda sizes: kinds.Axes(sizes, [-1, -1, -1]))) == [[1, 2, 3]]
+
+
+def test_numbers_that_depend_on_values_tell_no_layers_apart():
+    assert groups(build(lambda sizes: kinds.Counts(sizes, 5))) == [[1, 2, 3, 4, 5]]

@@ -27,6 +27,10 @@ from openmodelatlas.graph.wiring import tensors_in
 PACKAGES = Path(transformers.__file__).parents[1]
 
 
+MISSING = object()
+"""The value of a tensor that was not kept: of equal layers, only one keeps its values."""
+
+
 class Again:
     """A recording with its values and the model that made it: evaluates expressions once more."""
 
@@ -69,6 +73,8 @@ class Again:
         assert node is not None
         file = self.recording.spans[operation.span].file
         names = self._unchanged_arguments(operation, file) | dict(self._bound(index, position(node)))
+        if any(value is MISSING for value in names.values()):
+            raise NameError(f"the value of an operand of {self.text(operation)} was not kept")
         return eval(f"({self.text(operation)}\n)", {**self.globals[file], **names})
 
     def _bound(self, index: int, within: Position) -> Iterator[tuple[str, Any]]:
@@ -92,7 +98,7 @@ class Again:
     ) -> Iterator[tuple[str, Any]]:
         if isinstance(operand, ast.Name):
             known, decoded = self._decoded(value)
-            if known:
+            if known or decoded is MISSING:
                 yield operand.id, decoded
         elif isinstance(operand, ast.List | ast.Tuple) and isinstance(value, dict) and "list" in value:
             for part, inner in zip(operand.elts, value["list"], strict=False):
@@ -107,7 +113,7 @@ class Again:
     def _decoded(self, value: Any) -> tuple[bool, Any]:
         match value:
             case {"tensor": number}:
-                return str(number) in self.values, self.values.get(str(number))
+                return str(number) in self.values, self.values.get(str(number), MISSING)
             case {"dtype": name}:
                 return True, getattr(torch, name)
             case {"list": parts} if "length" not in value:
@@ -129,7 +135,7 @@ class Again:
         found: dict[str, Any] = {}
         for name, value in call.arguments.items():
             known, decoded = self._decoded(value)
-            if known and name not in bound:
+            if (known or decoded is MISSING) and name not in bound:
                 found[name] = decoded
         owner = self._module_of(self.frame(operation), code.name.rpartition(".")[0])
         if owner is not None:
@@ -221,6 +227,8 @@ def evaluated(again: Again) -> Iterator[tuple[Operation, list[torch.Tensor] | No
     for index, operation in enumerate(again.recording.operations):
         if operation.writes or not operation.outputs or again.node(operation) is None:
             continue
+        if any(str(number) not in again.values for number in operation.outputs):
+            continue
         if operation.function.endswith(("__iter__", "unbind", "empty")):
             continue  # the text is what is iterated; memory that nobody has written
         try:
@@ -248,7 +256,7 @@ def test_evaluating_the_text_again_gives_the_recorded_result(again):
             wrong.append((again.text(operation), operation.function))
     every = {operation.span for operation in again.recording.operations}
     assert wrong == []
-    assert exact > 950, (exact, sorted(set(unknown)))
+    assert exact > 500, (exact, sorted(set(unknown)))
     assert rounded < 0.02 * exact
     assert len(spans) > 0.8 * len(every), (len(spans), len(every), sorted(set(unknown)))
 

@@ -240,6 +240,9 @@ class Folder:
         for sites in zip(*(list(sites_in(part)) for part in parts), strict=True):
             for row, site in zip(facts, sites, strict=True):
                 row.append(self._scalars(site))
+            for numbers in self._settings(sites):
+                for row, number in zip(facts, numbers, strict=True):
+                    row.append(number)
             for dimensions in zip(*(self._sizes.signature(site) for site in sites), strict=True):
                 dependent = any(isinstance(dimension, DataDependent) for dimension in dimensions)
                 for row, dimension in zip(facts, dimensions, strict=True):
@@ -250,16 +253,45 @@ class Folder:
         return list(groups.values())
 
     def _scalars(self, site: Site) -> tuple[Any, ...]:
-        """Arguments that are no tensors; of whole numbers only that they are numbers (they may count layers)."""
-        tree = self._trees[site.probe]
-        if site.event >= 0:
-            if len(site.instances[site.probe]) > 1:
-                return ()
-            operation = tree.operation(site.event)
-            return tuple(_scalar(value) for value in (*operation.arguments, *operation.keywords.values()))
+        """Arguments that are no tensors; of whole numbers only that they are numbers, see :meth:`_settings`."""
         if len(site.instances[site.probe]) > 1:
             return ()
-        return tuple(_scalar(value) for value in tree.recording.calls[~site.event].arguments.values())
+        return tuple(_scalar(value) for value in self._arguments(site.probe, site.event))
+
+    def _arguments(self, probe: int, event: int) -> list[Any]:
+        recording = self._trees[probe].recording
+        if event < 0:
+            return list(recording.calls[~event].arguments.values())
+        operation = recording.operations[event]
+        return [*operation.arguments, *operation.keywords.values()]
+
+    def _settings(self, sites: Sequence[Site]) -> Iterator[list[int]]:
+        """Whole-number arguments that tell layers apart, a window or an axis: those that go up and down.
+
+        Numbers that only grow (or only fall) may count layers or what layers have stored; numbers that the repeat with
+        other weights changes in any layer depend on values.
+        """
+        first, *others = (self._integers(site, site.probe) for site in sites)
+        if not first or any(other.keys() != first.keys() for other in others):
+            return
+        rows = [first, *others]
+        for key in first:
+            column = [row[key] for row in rows]
+            if column in (sorted(column), sorted(column, reverse=True)):
+                continue
+            if self._sizes.repeat is not None:
+                again = [self._integers(site, self._sizes.repeat).get(key) for site in sites]
+                if again != column:
+                    continue
+            yield column
+
+    def _integers(self, site: Site, probe: int) -> dict[int, int]:
+        """Whole-number arguments by position; none where a site runs more or less than once."""
+        events = site.instances[probe]
+        if len(events) != 1:
+            return {}
+        values = enumerate(self._arguments(probe, events[0]))
+        return {index: value for index, value in values if type(value) is int}
 
 
 def _scalar(value: Any) -> Any:

@@ -64,11 +64,17 @@ class Sizes:
         self._outputs: dict[tuple[Site, int], Shape] = {}
         self._shapes: dict[tuple[Phase, tuple[tuple[tuple[int, ...], ...], ...]], Shape] = {}
         self._loops: dict[Site, LoopSite] = {}
+        self._frames: dict[LoopSite, Site] = {}
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
         self._full_sizes: dict[tuple[int, int, tuple[tuple[int, ...], ...]], tuple[int, ...]] = {}
         self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
+
+    @property
+    def repeat(self) -> int | None:
+        """The probe that repeats the first one's sizes with other weights and tokens; ``None`` if it was not run."""
+        return self._roles.repeat
 
     def prepare(self, root: Site) -> None:
         """Looks at every site once, before anything is solved.
@@ -76,19 +82,20 @@ class Sizes:
         Which merged loop each site lies in, and which axes depend on values: one that other weights and tokens change
         in any layer depends on them in every layer, even where two runs happen to agree.
         """
-        self._prepare(root.children, None, self._context(root, -1))
+        self._prepare(root.children, None, self._context(root, -1), root)
 
-    def _prepare(self, elements: Sequence[Element], loop: LoopSite | None, context: int) -> None:
+    def _prepare(self, elements: Sequence[Element], loop: LoopSite | None, context: int, frame: Site) -> None:
         for element in elements:
             if isinstance(element, LoopSite):
+                self._frames[element] = frame
                 for part in element.rounds:
-                    self._prepare(part, element if element.merged else loop, context)
+                    self._prepare(part, element if element.merged else loop, context, frame)
                 continue
             if loop is not None:
                 self._loops[element] = loop
             own = self._contexts[element] = self._context(element, context)
             if element.is_call:
-                self._prepare(element.children, loop, own)
+                self._prepare(element.children, loop, own, element)
             else:
                 if self._roles.repeat is not None:
                     self._note_dependence(element, own, self._roles.repeat)
@@ -102,9 +109,21 @@ class Sizes:
         recording = self._trees[full].recording
         for index, number in enumerate(recording.operations[site.instances[full][0]].outputs):
             rows = self._rows(site, index)
+            self._note_empty(rows, recording.tensors[number].shape, (context, index))
             if all(len(row) == 1 for row in rows):
                 key = (context, index, tuple(row[0] for row in rows[:full]))
                 self._full_sizes.setdefault(key, tuple(recording.tensors[number].shape))
+
+    def _note_empty(
+        self, rows: Sequence[tuple[tuple[int, ...], ...]], full: Sequence[int], place: tuple[int, int]
+    ) -> None:
+        """Without values a selection is empty: an axis of 0 at full size that no probe has empty depends on values."""
+        shapes = [shape for row in rows[: len(self._roles.solving) + 1] for shape in row]
+        if any(len(shape) != len(full) for shape in shapes):
+            return
+        empty = {axis for axis, size in enumerate(full) if size == 0 and all(shape[axis] for shape in shapes)}
+        if empty:
+            self._dependent_axes.setdefault(place, set()).update(empty)
 
     def _rows(self, site: Site, index: int) -> list[tuple[tuple[int, ...], ...]]:
         """For each probe, the shape of the ``index``-th result in each instance."""
@@ -181,17 +200,25 @@ class Sizes:
             self._solved[key] = self._solve(phase, observed)
         return self._solved[key]
 
-    def count(self, phase: Phase, observed: Observed) -> Dimension | None:
-        """How often a loop goes round, as an expression; ``None`` where it depends on values."""
-        repeat = self._roles.repeat
-        if repeat is not None and observed[repeat] != observed[self._roles.solving[0]]:
-            return None
-        if any(len(set(row)) != 1 for row in observed[: len(self._roles.solving) + 1]):
-            return None
-        # The true-size run reaches no expert, so it says nothing of how often a loop goes round.
-        single = tuple(row[:1] for row in observed)
-        dimension = self._solve(phase, single, with_true_size=False)
-        return None if isinstance(dimension, Unresolved) else dimension
+    def count(self, phase: Phase, loops: Sequence[LoopSite]) -> Dimension:
+        """How often a loop goes round; :class:`DataDependent` where values decide, even if every round ran.
+
+        The run at full size has no values: a loop that it passes without a round, though it came by, is one that
+        values drive. (With many tokens every expert may be hit in every probe.)
+        """
+        observed: Observed = tuple(
+            tuple(number for loop in loops for number in loop.counts[probe]) for probe in range(len(self._trees))
+        )
+        flat = tuple(number for row in observed for number in row)
+        roles = self._roles
+        full, repeat, first = roles.true_size, roles.repeat, roles.solving[0]
+        passed_by = full is not None and any(self._frames[loop].instances[full] for loop in loops)
+        values_decide = repeat is not None and observed[repeat] != observed[first]
+        if values_decide or (full is not None and passed_by and not any(observed[full])):
+            return DataDependent(name="rounds that the values decide on", depends_on="values", bound=None)
+        if any(len(set(row)) != 1 for row in observed[: len(roles.solving) + 1]):
+            return Unresolved(reason="differs between the places that were folded", observed=flat)
+        return self._solve(phase, tuple(row[:1] for row in observed))
 
     def experts(self) -> tuple[tuple[str, int], tuple[str, int]] | None:
         """Configuration keys and published values of how many experts a token takes, and how many there are."""

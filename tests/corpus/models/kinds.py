@@ -159,3 +159,50 @@ class Adds(nn.Module):
         else:
             residual = residual + x
         return self.proj(self.norm(residual)), residual
+
+
+class Axes(nn.Module):
+    """Layers that normalise over one axis or another."""
+
+    def __init__(self, sizes: dict[str, int], axes: list[int]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Normalises(sizes, axis) for axis in axes)
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            hidden_states = layer(hidden_states)
+        return hidden_states
+
+
+class Normalises(nn.Module):
+    def __init__(self, sizes: dict[str, int], axis: int) -> None:
+        super().__init__()
+        self.axis = axis
+        self.proj = nn.Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.proj(x).softmax(self.axis)
+
+
+class Counts(nn.Module):
+    """Layers that hand on a number which depends on values."""
+
+    def __init__(self, sizes: dict[str, int], layers: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Hits(sizes) for _ in range(layers))
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            hidden_states = layer(hidden_states)
+        return hidden_states
+
+
+class Hits(nn.Module):
+    def __init__(self, sizes: dict[str, int]) -> None:
+        super().__init__()
+        self.proj = nn.Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.proj(x)
+        count = int((y > 0).sum())
+        return x + torch.div(y, count)
