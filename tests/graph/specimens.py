@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from tests.corpus.models import dense, kinds, mixture, statements
 
@@ -41,8 +40,3 @@ MODELS: dict[str, Make] = {
 def specimen(name: str) -> Built:
     """One model of the corpus, recorded on all probes."""
     return build(MODELS[name], tokens=name in TOKENS, decode=name == "cached")
-
-
-def made(make: Callable[[dict[str, int]], object]) -> Built:
-    """A model made for one test."""
-    return build(make)  # type: ignore[arg-type]
