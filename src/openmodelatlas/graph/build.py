@@ -102,6 +102,7 @@ class _Build:
         keys = Keys()
         self._trees = [Tree(recording, self._syntax, keys) for recording in recordings]
         self._sizes_published = published_sizes(self._configuration, recordings[0].probe.sizes)
+        self._add_written_lengths()
 
     def document(self) -> Document:
         roots = self._roots()
@@ -128,6 +129,13 @@ class _Build:
         invariants.check(document)
         invariants.check_events(document, len(self._recordings[0].operations))
         return document
+
+    def _add_written_lengths(self) -> None:
+        """Lengths that the code writes down (a chunk of 64) are no keys, and are the same in a probe as in truth."""
+        for name, size in self._recordings[0].probe.sizes.items():
+            same = all(r.probe.sizes.get(name, size) == size for r in self._recordings)
+            if same and name not in self._sizes_published:
+                self._sizes_published[name] = size
 
     def _roots(self) -> list[Site]:
         complete = len(self._trees) - (self._roles.true_size is not None)

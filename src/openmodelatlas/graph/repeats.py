@@ -9,7 +9,7 @@ from openmodelatlas.graph.document import Repeat
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.shapes.dimension import Constant, Symbolic
+from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Unresolved
 
 
 def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -> Repeat | None:
@@ -17,29 +17,30 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
     if draft.kind != "loop" or draft.loop is None:
         return None
     if not draft.loop.merged:
-        rounds = len(draft.layers)
-        return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=f"{rounds} times")
-    probes = range(len(trees))
-    counts = tuple(tuple(n for member in draft.loop.members for n in member.counts[probe]) for probe in probes)
-    seen = [number for row in counts for number in row]
+        rounds = len(draft.variant.rounds) if draft.variant is not None else len(draft.loop.members[0].rounds)
+        return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=_times(str(rounds)))
+    seen = [number for member in draft.loop.members for row in member.counts for number in row]
     observed = (min(seen), max(seen))
-    dimension = sizes.count(phase, counts)
+    range_seen = f"{observed[0]} to {observed[1]} in the probes"
+    dimension = sizes.count(phase, draft.loop.members)
     if isinstance(dimension, Symbolic):
         text = dimension.expression if dimension.value is None else f"{dimension.expression} = {dimension.value:,}"
-        return Repeat(observed=observed, expression=dimension.expression, of=None, note=f"{text} times")
+        return Repeat(observed=observed, expression=dimension.expression, of=None, note=_times(text))
     if isinstance(dimension, Constant):
-        return Repeat(observed=observed, expression=str(dimension.value), of=None, note=f"{dimension.value} times")
+        return Repeat(observed=observed, expression=str(dimension.value), of=None, note=_times(str(dimension.value)))
+    if not isinstance(dimension, DataDependent):
+        reason = dimension.reason if isinstance(dimension, Unresolved) else "no expression was found"
+        return Repeat(observed=observed, expression=None, of=None, note=f"{range_seen}; not resolved: {reason}")
     experts = sizes.experts()
     if experts is not None and "expert" in _texts(draft, trees):
         chosen, existing = experts
         note = f"{chosen[1]:,} of {existing[1]:,} per token; the probes reached {observed[0]} to {observed[1]}"
         return Repeat(observed=observed, expression=None, of=existing[0], note=note)
-    return Repeat(
-        observed=observed,
-        expression=None,
-        of=None,
-        note=f"depends on values; {observed[0]} to {observed[1]} in the probes",
-    )
+    return Repeat(observed=observed, expression=None, of=None, note=f"depends on values; {range_seen}")
+
+
+def _times(text: str) -> str:
+    return "once" if text == "1" else f"{text} times"
 
 
 def _texts(draft: Draft, trees: Sequence[Tree]) -> str:

@@ -5,6 +5,7 @@ The process already stands in its sandbox when this module is imported (:mod:`op
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -52,6 +53,7 @@ def _fail(job: Job, failure: Failure) -> int:
 
 def _capture(job: Job, started: float) -> None:
     prepare()
+    _install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
 
     clock = Clock({"torch": round(time.perf_counter() - started, 4)})
@@ -66,7 +68,23 @@ def prepare() -> None:
     import torch
 
     torch.set_num_threads(1)
-    standins.install()
+
+
+def _install_standins(job: Job) -> None:
+    """Stand-ins for the kernel packages that the source's own files import.
+
+    No others: libraries beside them (``transformers``) choose between a kernel and PyTorch of their own by what can be
+    imported, and their own PyTorch shows more than one kernel call.
+    """
+    if job.kind in ("transformers", "reference"):
+        return
+    wanted: set[str] = set()
+    for path in job.files:
+        if path.endswith(".py"):
+            text = (Path(job.root) / path).read_text(encoding="utf-8", errors="replace")
+            with contextlib.suppress(SyntaxError, ValueError):  # the loader says so, with its place
+                wanted |= standins.imported_standins(text)
+    standins.install(wanted)
 
 
 def _set_threads() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, FrameType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import torch
 
@@ -89,6 +89,16 @@ class RunningCall:
         )
 
 
+class LayerObserver(Protocol):
+    """Is told when the call of a module begins and ends."""
+
+    def begin(self, call: RunningCall) -> None:
+        """A module's call begins."""
+
+    def end(self, call: RunningCall) -> None:
+        """A module's call ended."""
+
+
 class CallTracer:
     """Follows the calls of the model's code.
 
@@ -99,6 +109,7 @@ class CallTracer:
         order: the next number of the recording's event counter.
         phase: what is being recorded.
         notes: sentences on what could not be followed.
+        layers: who is told of the calls of modules, if anyone.
     """
 
     def __init__(self, spans: SpanTable, encoder: Encoder) -> None:
@@ -113,6 +124,7 @@ class CallTracer:
         self._codes: dict[int, RunningCode | None] = {}
         self._held: list[CodeType] = []
         self._suspended: dict[int, RunningCall] = {}
+        self.layers: LayerObserver | None = None
 
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The global trace function: decides once per code object, costs one dictionary look-up afterwards."""
@@ -194,6 +206,8 @@ class CallTracer:
             call.inside_module = False
         self.calls.append(call)
         self.stack.append(call)
+        if module >= 0 and self.layers is not None:
+            self.layers.begin(call)
         return call
 
     def site(self, call: RunningCall) -> tuple[int, bool]:
@@ -220,6 +234,8 @@ class CallTracer:
                     self._suspended[id(frame)] = call
                 else:
                     call.frame = None
+                    if call.module >= 0 and self.layers is not None:
+                        self.layers.end(call)
                 return
             call.frame = None
 

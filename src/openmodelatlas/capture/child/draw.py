@@ -42,6 +42,7 @@ class Task:
         solving: number of solving probes; one held-out probe is drawn besides.
         highest: largest size of keys that a relation takes beyond the range of their kind.
         seed: makes the choice reproducible.
+        longest: the longest length that the code writes down as a number, 0 if it has none.
     """
 
     free: Sequence[str]
@@ -51,6 +52,7 @@ class Task:
     solving: int
     highest: Mapping[str, int]
     seed: str
+    longest: int = 0
     grouped: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,7 +142,9 @@ def _chunk(
 def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, turn: int) -> int:
     """T: more than every window, kernel and sparse choice, and one more than a whole number of chunks."""
     limits = [size + 3 for path, size in fixed.items() if kind_of(path) in TOKEN_KINDS]
-    least = max([TOKENS[turn % len(TOKENS)], *limits])
+    # Two chunks and some tokens in one probe, one in the others: else their number could be taken for a constant.
+    beyond = task.longest * (2 if turn % 4 == 2 else 1) + 1 + turn if task.longest else 0
+    least = max([TOKENS[turn % len(TOKENS)], *limits, beyond])
     if chunk is None:
         return least if least not in fixed.values() else least + 1
     return chunk * max(2, -(-(max([11, *limits]) - 1) // chunk)) + 1

@@ -22,6 +22,7 @@ import torch
 from torch import nn
 
 from openmodelatlas.capture.child.calls import CallTracer
+from openmodelatlas.capture.child.distinct import DistinctLayers
 from openmodelatlas.capture.child.encode import Encoder
 from openmodelatlas.capture.child.frames import FileTable
 from openmodelatlas.capture.child.modules import describe_modules, describe_parameters
@@ -50,7 +51,7 @@ class Recorder:
     Args:
         model: the model; its modules and parameters must stay the same while it is recorded.
         roots: folder of the source under ``source``; files below it are named relative to it.
-        keep_values: keep a contiguous copy of every tensor.
+        keep_values: keep a contiguous copy of every tensor of distinct layers (:mod:`.distinct`).
 
     Attributes:
         notes: sentences on what could not be recorded (threads, a replaced trace function).
@@ -74,6 +75,10 @@ class Recorder:
         self._tracer = CallTracer(self._spans, encoder)
         on_meta = any(parameter.device.type == "meta" for parameter in model.parameters())
         self._recorder = OperationRecorder(self._tracer, encoder, self._tensors, on_meta=on_meta)
+        self._layers: DistinctLayers | None = None
+        if keep_values:
+            names = [module.name for module in self._modules]
+            self._layers = self._tracer.layers = DistinctLayers(self._tensors, self._recorder.operations, names)
         self.notes = self._tracer.notes
 
     def _enter_parameters(self, model: nn.Module) -> list[Parameter]:
@@ -164,6 +169,8 @@ class Recorder:
                 operations=self._recorder.operations,
                 failure=failure,
             )
+            if self._layers is not None:
+                self._layers.forget_parameters(self._parameters)
             values = {str(number): value for number, value in self._tensors.values.items()}
             self._tracer.forget()
             self._tensors.forget()

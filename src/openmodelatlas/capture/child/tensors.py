@@ -72,6 +72,15 @@ class TensorTable:
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
 
+    @property
+    def count(self) -> int:
+        """How many numbers were given out."""
+        return len(self._described)
+
+    def is_held_by_model(self, number: int) -> bool:
+        """Whether a tensor is a parameter or buffer."""
+        return self._described[number].origin in ("parameter", "buffer")
+
     def known(self, tensor: torch.Tensor) -> int | None:
         """Current number of ``tensor``, ``None`` if it was never seen."""
         return self.numbers.get(id(tensor))
