@@ -29,6 +29,7 @@ MODELS: dict[str, Make] = {
     "recurrence": statements.Recurrence,
     "tries": statements.Tries,
     "wrapped": statements.Wrapped,
+    "wrapped-forward": statements.WrappedForward,
     "branches": statements.Branches,
     "drops": statements.Drops,
     "chained": statements.Chained,

@@ -42,7 +42,7 @@ def test_what_other_members_read_is_told():
     assert (mask.tensor, mask.others) == ("causal/output", ())
     produced = built.nodes["layers/output"].tensor
     assert produced is not None
-    assert "norm/pow" in produced.consumers  # after the last layer
+    assert "norm/power" in produced.consumers  # after the last layer
     assert any(consumer.startswith("layers/") for consumer in produced.consumers)  # in the next layer
 
 

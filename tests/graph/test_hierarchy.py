@@ -101,3 +101,15 @@ def test_drafts_hold_parallel_members(name):
             assert len(draft.sites) == len(draft.layers)
         if draft.operation:
             assert len(draft.operation) == len(draft.sites)
+
+
+def test_a_module_whose_forward_is_wrapped_is_one_node():
+    nodes = specimen("wrapped-forward").nodes
+    chosen = nodes["chosen"]
+    assert [(nodes[child].kind, child) for child in chosen.children] == [
+        ("operation", "chosen/multiply-doubled"),
+        ("operation", "chosen/add"),
+        ("tensor", "chosen/output"),
+    ]
+    assert [port.name for port in chosen.inputs] == ["hidden_states"]
+    assert chosen.function == "Chosen.forward"

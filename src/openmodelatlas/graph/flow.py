@@ -83,7 +83,7 @@ class Flow:
     def enter(self, root: Draft) -> None:
         """Makes the tensor drafts of everything below ``root``."""
         for draft in root.walk():
-            for site in (*draft.sites, *draft.operation):
+            for site in (*draft.sites, *draft.body, *draft.operation):
                 self._drafts[site] = draft
         taken: dict[Draft, set[str]] = {}
         for draft in root.walk():
@@ -179,7 +179,7 @@ class Flow:
         return self._inputs[draft]
 
     def _find_inputs(self, draft: Draft) -> tuple[Port, ...]:
-        site = leaf_site(draft) or draft.site
+        site = leaf_site(draft) or draft.running
         if site is None:
             return ()
         ports: list[Port] = []
@@ -195,7 +195,7 @@ class Flow:
     def _argument_columns(self, draft: Draft, site: Site) -> list[tuple[str, list[tuple[int, int]]]]:
         """For each argument its name and its tensor in every member and round, as pairs of probe and number."""
         rows = [(site.probe, argument_tensors(site, self._trees[site.probe]))]
-        for member in draft.operation or draft.sites:
+        for member in draft.operation or draft.body or draft.sites:
             tree = self._trees[member.probe]
             rows += [(member.probe, event_tensors(event, tree)) for event in member.instances[member.probe]]
         names = self._argument_names(draft, site, rows[0][1])

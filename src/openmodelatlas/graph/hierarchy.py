@@ -32,6 +32,7 @@ class Draft:
         decision: the condition it is, for branches.
         decisions: conditions of its own function that the layers take differently.
         frame: for a branch, the call it stands in.
+        body: for a module whose ``forward`` is wrapped by a decorator, the members of the wrapped function.
         outer: the outermost of the wrappers that were left out around it: its expression is the one a reader sees.
     """
 
@@ -45,12 +46,18 @@ class Draft:
     decision: Decision | None = None
     decisions: list[Decision] = field(default_factory=list)
     frame: Site | None = None
+    body: list[Site] = field(default_factory=list)
     outer: Site | None = None
 
     @property
     def site(self) -> Site | None:
         """The representative."""
         return self.sites[0] if self.sites else None
+
+    @property
+    def running(self) -> Site | None:
+        """The call whose function says what the node does: its own, or the function that its own only wraps."""
+        return self.body[0] if self.body else self.site
 
     @property
     def expression(self) -> Site | None:
@@ -98,6 +105,10 @@ class Hierarchy:
             if len(children) == 1 and self._trees[site.probe].place(site.event) is not None:
                 children[0].outer = site
             return children
+        key = function_key(self._trees[site.probe], ~site.event)
+        if call.kind == "module" and key is not None and "<locals>" in key[1] and _is_one_function(children):
+            only = children[0]
+            return [Draft("module", fold.members, fold.layers, only.children, body=only.sites)]
         return [Draft(call.kind, fold.members, fold.layers, children)]
 
     def _hands_on(self, fold: SiteFold, children: list[Draft]) -> bool:
@@ -138,6 +149,7 @@ class Hierarchy:
                 only.operation,
                 variant=variant,
                 loop=fold,
+                body=only.body,
                 outer=only.outer,
             )
         kind: NodeKind = "layer group" if self._is_list_of_modules(fold) else "loop"
@@ -161,7 +173,9 @@ class Hierarchy:
         children = self._drafts(fold.children)
         if len(children) == 1 and children[0].kind == "module":
             only = children[0]
-            return [Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold, outer=only.outer)]
+            loop = Draft("loop", only.sites, fold.layers, only.children, only.operation, loop=fold)
+            loop.body, loop.outer = only.body, only.outer
+            return [loop]
         return [Draft("loop", [], fold.layers, children, loop=fold)] if children else []
 
     # Branches -------------------------------------------------------------------------------------------------
@@ -176,7 +190,7 @@ class Hierarchy:
             return
         for layer in variants:
             for draft in list(layer.walk()):
-                site = draft.site
+                site = draft.running
                 if site is None or not site.is_call or draft.decisions or draft.operation:
                     continue
                 key = function_key(self._trees[site.probe], ~site.event)
@@ -258,6 +272,10 @@ def _inside(inner: Decision, outer: Decision) -> bool:
     if inner is outer:
         return False
     return outer.condition.first <= inner.condition.first and inner.condition.last <= outer.condition.last
+
+
+def _is_one_function(children: list[Draft]) -> bool:
+    return len(children) == 1 and children[0].kind == "function"
 
 
 def _is_one_operation(children: list[Draft]) -> bool:

@@ -211,6 +211,8 @@ class Labels:
     def _variant_names(self, group: Draft) -> list[Name]:
         """Names that tell the variants of one loop apart."""
         variants = group.children
+        if group.loop is not None and group.loop.members[0].loop is None:
+            return self._container_names(variants)
         noun = "block" if self._same_attention(variants) else "layer"
         kinds = self._kinds(variants)
         names: list[Name] = []
@@ -224,9 +226,20 @@ class Labels:
             label = naming.count_phrase(count, f"{words} {noun}".strip())
             if rivals:
                 difference = self._difference(group, variant, [variants[i] for i in rivals])
-                label = f"{label}, {difference}" if difference else label
+                label = f"{label}, {difference}" if difference else f"{label} ({naming.member_ranges(variant.layers)})"
                 segment = segment if index < min(rivals) else f"{segment}-from-{noun}-{variant.layers[0]}"
             names.append(Name(label, label, segment))
+        return names
+
+    def _container_names(self, variants: Sequence[Draft]) -> list[Name]:
+        """Names of what ``nn.Sequential`` and the like hold: the classes."""
+        names: list[Name] = []
+        for variant in variants:
+            module = self._first_module(variant)
+            words = module.class_name.rpartition(".")[2] if module is not None else "step"
+            count = len(variant.layers)
+            label = words if count == 1 else f"{count} × {words}"
+            names.append(Name(label, label, naming.slug(" ".join(naming.class_words(words)) or words)))
         return names
 
     def _kinds(self, variants: Sequence[Draft]) -> list[str]:

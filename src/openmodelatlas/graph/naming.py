@@ -14,6 +14,18 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\d|$|_)|[A-Z]?[a-z]+|\d+|[A-Z]+")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 OPERATOR_WORDS = {
+    "mul": "multiply",
+    "div": "divide",
+    "true_divide": "divide",
+    "sub": "subtract",
+    "neg": "negate",
+    "pow": "power",
+    "eq": "equal",
+    "ne": "not equal",
+    "lt": "less",
+    "le": "less or equal",
+    "gt": "greater",
+    "ge": "greater or equal",
     "__add__": "add",
     "__radd__": "add",
     "__iadd__": "add",

@@ -134,7 +134,7 @@ class Nodes:
         """The call whose function a node's own code is: for modules and functions itself, for others what encloses."""
         if draft.kind == "branch":
             return draft.frame
-        site = draft.site
+        site = draft.running
         if site is not None and site.is_call and not draft.operation:
             return site
         inner = draft.expression
@@ -221,7 +221,7 @@ class Nodes:
     def _function(self, draft: Draft, leaf: Site | None) -> str | None:
         if leaf is not None:
             return self._trees[leaf.probe].operation(leaf.event).function
-        site = draft.site
+        site = draft.running
         if site is None or not site.is_call:
             return None
         recording = self._trees[site.probe].recording
@@ -236,8 +236,9 @@ class Nodes:
         if leaf is not None:
             operation = self._trees[leaf.probe].operation(leaf.event)
             named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
-        elif draft.site is not None and draft.site.is_call:
-            named = self._trees[draft.site.probe].recording.calls[~draft.site.event].arguments
+        elif draft.running is not None and draft.running.is_call:
+            running = draft.running
+            named = self._trees[running.probe].recording.calls[~running.event].arguments
         else:
             return {}
         return {name: value for name, value in named.items() if _is_plain(value)}
@@ -255,7 +256,7 @@ class Nodes:
         return Branch(test=condition.test, lines=lines, taken=decision.taken)
 
     def _unreached(self, draft: Draft) -> tuple[Unreached, ...]:
-        site = draft.site
+        site = draft.running
         if site is None or not site.is_call or draft.operation:
             return ()
         tree = self._trees[site.probe]

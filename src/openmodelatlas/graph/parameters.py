@@ -128,7 +128,9 @@ def solve_parameters(
         solver: solver for sizes without ``B``, ``T``, ``P``.
         layer_list: see :func:`parameter_key`.
     """
-    tables = [_by_key(parameters, layer_list) for parameters in probes]
+    groups = [_siblings(parameters, layer_list) for parameters in (*probes, full_size)]
+    varying = {key for key in groups[-1] if len({len(group.get(key, ())) for group in groups}) > 1}
+    *tables, whole = (_by_key(group, varying, layer_list) for group in groups)
     cache: dict[tuple[tuple[int, ...], int, int], Dimension] = {}
 
     def solve(values: Sequence[int], true_size: int) -> Dimension:
@@ -139,7 +141,7 @@ def solve_parameters(
         return cache[key]
 
     solved: dict[ParameterKey, Solved] = {}
-    for key, group in _by_key(full_size, layer_list).items():
+    for key, group in whole.items():
         rows = [table.get(key, []) for table in tables]
         first = group[0]
         dtype = _dtype(rows, roles) or first.dtype
@@ -157,14 +159,21 @@ def solve_parameters(
     return ParameterTable(solved)
 
 
-def _by_key(parameters: Iterable[Parameter], layer_list: str) -> dict[ParameterKey, list[Parameter]]:
+def _siblings(parameters: Iterable[Parameter], layer_list: str) -> dict[ParameterKey, list[Parameter]]:
     table: dict[ParameterKey, list[Parameter]] = defaultdict(list)
     for parameter in parameters:
         table[parameter_key(parameter.name, layer_list)].append(parameter)
-    # Siblings of other shapes must not hide behind the first: they are told apart by their full names.
+    return table
+
+
+def _by_key(
+    siblings: Mapping[ParameterKey, list[Parameter]], varying: set[ParameterKey], layer_list: str
+) -> dict[ParameterKey, list[Parameter]]:
+    """Siblings whose number is a size (experts) are one; a fixed few (of a Sequential) each keep their name."""
     split: dict[ParameterKey, list[Parameter]] = {}
-    for key, group in table.items():
-        if len({tuple(parameter.shape) for parameter in group}) == 1:
+    for key, group in siblings.items():
+        one_shape = len({tuple(parameter.shape) for parameter in group}) == 1
+        if len(group) == 1 or (one_shape and key in varying):
             split[key] = group
         else:
             split.update({single_key(parameter.name, layer_list): [parameter] for parameter in group})

@@ -264,3 +264,36 @@ class Drops(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         kept, _ = pair(x)
         return self.proj(kept)
+
+
+def choosing(module_class: type[nn.Module]) -> type[nn.Module]:
+    """A class decorator that wraps ``forward``, as libraries do to choose an implementation."""
+    forward = module_class.forward
+
+    @functools.wraps(forward)
+    def chosen(self: nn.Module, *args: object, **kwargs: object) -> object:
+        return forward(self, *args, **kwargs)
+
+    module_class.forward = chosen
+    return module_class
+
+
+@choosing
+class Chosen(nn.Module):
+    """Doubles and shifts."""
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        doubled = hidden_states * 2
+        return doubled + 1
+
+
+class WrappedForward(nn.Module):
+    """A module whose class is decorated."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.chosen = Chosen()
+        self.project = nn.Linear(sizes["hidden_size"], sizes["hidden_size"])
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        return self.project(self.chosen(hidden_states))
