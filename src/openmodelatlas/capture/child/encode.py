@@ -45,6 +45,7 @@ class Encoder:
 
     Attributes:
         number: gives the current number of a tensor, entering it if it was never seen.
+        numbers: current number of every tensor seen so far by ``id``.
         modules: index of every module of the model by ``id``.
         module_names, module_classes: their names and class names by index.
     """
@@ -52,11 +53,13 @@ class Encoder:
     def __init__(
         self,
         number: Callable[[torch.Tensor], int],
+        numbers: dict[int, int],
         modules: dict[int, int],
         module_names: list[str],
         module_classes: list[str],
     ) -> None:
         self.number = number
+        self.numbers = numbers
         self.modules = modules
         self.module_names = module_names
         self.module_classes = module_classes
@@ -66,7 +69,8 @@ class Encoder:
         kind = type(value)
         if kind is torch.Tensor:
             found.append(value)
-            return {"tensor": self.number(value)}
+            number = self.numbers.get(id(value))
+            return {"tensor": self.number(value) if number is None else number}
         if kind in _PLAIN:
             return value
         if kind is int:

@@ -167,12 +167,13 @@ def public_name(function: Callable[..., Any]) -> str:
     return name
 
 
-_KNOWN: dict[Callable[..., Any], TorchFunction] = {}
+KNOWN: dict[Callable[..., Any], TorchFunction] = {}
+"""What :func:`torch_function` worked out so far."""
 
 
 def torch_function(function: Callable[..., Any]) -> TorchFunction:
     """What is known of ``function``; worked out once."""
-    known = _KNOWN.get(function)
+    known = KNOWN.get(function)
     if known is None:
-        known = _KNOWN[function] = TorchFunction(function)
+        known = KNOWN[function] = TorchFunction(function)
     return known

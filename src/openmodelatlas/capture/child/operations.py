@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
 from openmodelatlas.capture.child.encode import Encoder
-from openmodelatlas.capture.child.functions import TorchFunction, torch_function
+from openmodelatlas.capture.child.functions import KNOWN, TorchFunction, torch_function
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
 from openmodelatlas.capture.child.valueless import valueless_result
 from openmodelatlas.capture.recording import Operation
@@ -28,17 +28,18 @@ class OperationMode(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         recorder = self._recorder
-        known = torch_function(func)
-        if known.kind == "pass" or not recorder.tracer.stack:
-            return func(*args, **kwargs) if kwargs else func(*args)
+        known = KNOWN.get(func) or torch_function(func)
         tracer = recorder.tracer
-        if sys.gettrace() is not tracer.function:
+        if known.kind == "pass" or not tracer.stack:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        follow = tracer.function
+        if sys.gettrace() is not follow:
             tracer.note(REPLACED)
         sys.settrace(None)
         try:
             return recorder.run(known, func, args, kwargs or {})
         finally:
-            tracer.install()
+            sys.settrace(follow)
 
 
 class OperationRecorder:
@@ -66,7 +67,9 @@ class OperationRecorder:
             call = tracer.settle(frame)
             if call is None:
                 return func(*args, **kwargs)
-        span, is_operator = tracer.site(call)
+        running = call.running
+        site = running.sites.get(frame.f_lasti) if running is not None and call.frame is frame else None
+        span, is_operator = site or tracer.site(call)
         name = known.operator_name if is_operator else known.name
         if self.on_meta:
             function = _with_rules_for_meta(func, known)
@@ -138,21 +141,27 @@ class OperationRecorder:
         result: Any,
     ) -> list[torch.Tensor]:
         """The inputs that were written to: one per storage; views that changed with it are found afterwards."""
-        changed = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
-        if not changed:
+        try:
+            changed = [tensor._version for tensor in found] != versions
+        except RuntimeError:  # inference tensors
+            changed = True
+        written: list[torch.Tensor] = []
+        if changed:
+            written = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
+        if not written:
             if known is not None and known.writes and args and isinstance(args[0], torch.Tensor):
                 return [args[0]]
             if isinstance(kwargs.get("out"), torch.Tensor) and version_of(kwargs["out"]) < 0:
                 return [kwargs["out"]]
             return []
-        if len(changed) == 1:
-            return changed
+        if len(written) == 1:
+            return written
         named = [*_flatten(result), *_flatten(kwargs.get("out"))]
         if known is not None and known.writes:
             named.append(args[0])
-        changed.sort(key=lambda tensor: not any(tensor is other for other in named))
+        written.sort(key=lambda tensor: not any(tensor is other for other in named))
         chosen: dict[int, torch.Tensor] = {}
-        for tensor in changed:
+        for tensor in written:
             chosen.setdefault(storage_of(tensor) or id(tensor), tensor)
         return list(chosen.values())
 
