@@ -123,7 +123,7 @@ def test_every_operation_is_in_exactly_one_node():
     built = specimen("dense")
     recorded = len(built.recordings[0].operations)
     invariants.check_events(built.document, recorded)
-    for wrong in (changed(built.document, "norm/power", events=0), changed(built.document, "norm/pow", events=2)):
+    for wrong in (changed(built.document, "norm/power", events=0), changed(built.document, "norm/power", events=2)):
         with pytest.raises(GraphError, match="recorded operations"):
             invariants.check_events(wrong, recorded)
 
