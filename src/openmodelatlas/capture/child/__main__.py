@@ -53,7 +53,7 @@ def _fail(job: Job, failure: Failure) -> int:
 
 def _capture(job: Job, started: float) -> None:
     prepare()
-    _install_standins(job)
+    install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
 
     clock = Clock({"torch": round(time.perf_counter() - started, 4)})
@@ -70,7 +70,7 @@ def prepare() -> None:
     torch.set_num_threads(1)
 
 
-def _install_standins(job: Job) -> None:
+def install_standins(job: Job) -> None:
     """Stand-ins for the kernel packages that the source's own files import.
 
     No others: libraries beside them (``transformers``) choose between a kernel and PyTorch of their own by what can be
