@@ -20,7 +20,7 @@ from typing import Any  # noqa: E402
 
 import msgspec  # noqa: E402
 
-from openmodelatlas.capture.child.__main__ import prepare  # noqa: E402
+from openmodelatlas.capture.child.__main__ import install_standins, prepare  # noqa: E402
 from openmodelatlas.capture.job import Job  # noqa: E402
 
 
@@ -28,6 +28,7 @@ def main(path: str) -> dict[str, Any]:
     """Runs the job at ``path`` unrecorded; gives seconds by stage, and the processor time of all imports."""
     job = msgspec.json.decode(Path(path).read_bytes(), type=Job)
     prepare()
+    install_standins(job)
     from openmodelatlas.capture.child.run import Clock
 
     clock = Clock({"torch": round(time.perf_counter() - STARTED, 4)})
