@@ -17,15 +17,14 @@ from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.kept import with_values
 from openmodelatlas.bundle.manifest import read_manifest
-from openmodelatlas.bundle.tensors import DTYPES, TensorValue
-from openmodelatlas.capture import values as captured_values
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import Capture, capture
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
-from openmodelatlas.graph.document import Check, Document, Node, Provenance, TensorFact
+from openmodelatlas.graph.document import Check, Document, Provenance
 from openmodelatlas.sources import FORMS, MODELS, RegisteredModel, Source, resolve, resolve_model
 from openmodelatlas.sources import registry as model_registry
 
@@ -112,7 +111,7 @@ def build(
             report(Progress("Solving shapes, folding layers", 0, 0))
             document = build_document(subject(target), list(captured.recordings.values()), captured.summary)
             document = _with_published_count(document, target)
-            document, kept = _with_values(document, captured.values)
+            document, kept = with_values(document, captured.values)
             report(Progress("Writing the atlas", 0, 0))
             written = store.write(
                 document, texts=_texts(captured), values=kept, home=folder, model=target.model, key=key
@@ -345,57 +344,3 @@ def _is_from(source: Source, spec: str) -> bool:
     if source.kind == "hub":
         return spec.partition("@")[0] == source.repository
     return spec == (f"transformers:{source.entry}" if source.kind == "transformers" else source.repository)
-
-
-class _KeptValues:
-    """The values that the document names; equal values of equal shape are kept once, under the first one's key.
-
-    Attributes:
-        tensors: by key.
-    """
-
-    def __init__(self, captured: captured_values.Values | None) -> None:
-        self.tensors: dict[str, TensorValue] = {}
-        self._captured = captured
-        self._keys: dict[str, str] = {}
-        self._by_content: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-
-    def keep(self, key: str) -> tuple[str | None, str | None]:
-        """Keeps a value. Returns the key it is kept under, or ``None`` and the reason why it is not kept."""
-        if key in self._keys:
-            return self._keys[key], None
-        number = int(key)
-        if self._captured is None or number not in self._captured:
-            return None, "the probe did not keep its value"
-        entry = self._captured.entries[number]
-        if entry.dtype not in DTYPES:
-            return None, f"values of {captured_values.DTYPES[entry.dtype][0]} are not kept"
-        value = TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=self._captured.data(number))
-        content = (value.dtype, value.shape, hashlib.sha256(value.data).digest())
-        kept = self._by_content.setdefault(content, key)
-        self.tensors.setdefault(kept, value)
-        self._keys[key] = kept
-        return kept, None
-
-    def fact(self, given: TensorFact) -> TensorFact:
-        """``given`` with the key its value is kept under, or the reason why there is none."""
-        if given.value is None:
-            return given
-        key, reason = self.keep(given.value)
-        return msgspec.structs.replace(given, value=key, value_note=reason or given.value_note)
-
-
-def _with_values(
-    document: Document, captured: captured_values.Values | None
-) -> tuple[Document, dict[str, TensorValue]]:
-    """The document with the keys of the values that are kept, and those values."""
-    kept = _KeptValues(captured)
-    nodes: dict[str, Node] = {}
-    for address, node in document.nodes.items():
-        nodes[address] = node if node.tensor is None else msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
-    inputs = {name: kept.fact(given) for name, given in document.inputs.items()}
-    parameters = {
-        name: given if given.value is None else msgspec.structs.replace(given, value=kept.keep(given.value)[0])
-        for name, given in document.parameters.items()
-    }
-    return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept.tensors

@@ -82,7 +82,9 @@ _SYMBOLS: dict[str, tuple[str, str]] = {
 
 _WIDTHS_NAMED_LIKE_COUNTS = frozenset({"n_embd", "n_inner", "n_positions", "n_ctx"})
 _COUNT = re.compile(r"(?:num_|n_)|.*(?:_heads|_experts|_per_tok|_per_token|_groups?|_n_head|top_?k)\Z")
-_SEAM = re.compile(r"(?!.*(?:group|expert|moe)).*(?:window|chunk|block_size|topk|max_position|n_positions|n_ctx)", re.IGNORECASE)
+_SEAM = re.compile(
+    r"(?!.*(?:group|expert|moe)).*(?:window|chunk|block_size|topk|max_position|n_positions|n_ctx)", re.IGNORECASE
+)
 
 # Of keys with the same sizes the earlier one is shown.
 _STANDARD: tuple[str, ...] = (

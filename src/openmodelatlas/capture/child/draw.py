@@ -12,8 +12,8 @@ from openmodelatlas.capture.child.kinds import Kind, kind_of
 from openmodelatlas.capture.child.search import Constraint, is_prime, search
 from openmodelatlas.errors import ConfigurationError
 
-BATCHES = (3, 2, 4, 5)
-TOKENS = (13, 17, 11, 16, 14, 18, 19, 15)
+BATCHES = (2, 3, 4, 5)
+TOKENS = (11, 17, 13, 16, 14, 18, 19, 15)
 ROUNDS = 24
 TRIES = 24
 TRIES_BEFORE_WIDENING = 4

@@ -1,0 +1,101 @@
+"""Which of the captured values go into a bundle: those that the document names, each once, up to a budget."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+
+from openmodelatlas.bundle.tensors import DTYPES, TensorValue
+from openmodelatlas.capture import values as captured_values
+from openmodelatlas.graph.document import Document, Node, TensorFact
+
+BUDGET = 16 * 2**20
+"""Bytes of values in one bundle. What does not fit is the largest: chunks of a recurrence, scores of long probes."""
+
+
+class _Keeper:
+    """The values that the document names; equal values of equal shape are kept once, under the first one's key.
+
+    Attributes:
+        tensors: by key.
+    """
+
+    def __init__(self, captured: captured_values.Values | None, largest: int) -> None:
+        self.tensors: dict[str, TensorValue] = {}
+        self._captured = captured
+        self._largest = largest
+        self._keys: dict[str, str] = {}
+        self._by_content: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def keep(self, key: str) -> tuple[str | None, str | None]:
+        """Keeps a value. Returns the key it is kept under, or ``None`` and the reason why it is not kept."""
+        if key in self._keys:
+            return self._keys[key], None
+        number = int(key)
+        if self._captured is None or number not in self._captured:
+            return None, "the probe did not keep its value"
+        entry = self._captured.entries[number]
+        if entry.dtype not in DTYPES:
+            return None, f"values of {captured_values.DTYPES[entry.dtype][0]} are not kept"
+        size = _bytes_of(entry)
+        if size > self._largest:
+            return None, f"the value is too large for the bundle ({size:,} bytes)"
+        value = TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=self._captured.data(number))
+        content = (value.dtype, value.shape, hashlib.sha256(value.data).digest())
+        kept = self._by_content.setdefault(content, key)
+        self.tensors.setdefault(kept, value)
+        self._keys[key] = kept
+        return kept, None
+
+    def fact(self, given: TensorFact) -> TensorFact:
+        """``given`` with the key its value is kept under, or the reason why there is none."""
+        if given.value is None:
+            return given
+        key, reason = self.keep(given.value)
+        return msgspec.structs.replace(given, value=key, value_note=reason or given.value_note)
+
+
+def with_values(document: Document, captured: captured_values.Values | None) -> tuple[Document, dict[str, TensorValue]]:
+    """The document with the keys of the values that are kept, and those values.
+
+    Of values that together exceed :data:`BUDGET` the largest are left out; their facts say so.
+    """
+    kept = _Keeper(captured, _largest_that_fits(document, captured))
+    nodes: dict[str, Node] = {}
+    for address, node in document.nodes.items():
+        nodes[address] = node if node.tensor is None else msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
+    inputs = {name: kept.fact(given) for name, given in document.inputs.items()}
+    parameters = {
+        name: given if given.value is None else msgspec.structs.replace(given, value=kept.keep(given.value)[0])
+        for name, given in document.parameters.items()
+    }
+    return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept.tensors
+
+
+def _named(document: Document) -> Iterator[str]:
+    """Keys of all values that a document names."""
+    yield from (node.tensor.value for node in document.nodes.values() if node.tensor is not None and node.tensor.value)
+    yield from (fact.value for fact in document.inputs.values() if fact.value)
+    yield from (fact.value for fact in document.parameters.values() if fact.value)
+
+
+def _largest_that_fits(document: Document, captured: captured_values.Values | None) -> int:
+    """Size in bytes up to which values are kept."""
+    if captured is None:
+        return 0
+    numbers = {int(key) for key in _named(document)}
+    sizes = sorted(_bytes_of(captured.entries[number]) for number in numbers if number in captured)
+    total = largest = 0
+    for size in sizes:
+        total += size
+        if total > BUDGET:
+            return largest
+        largest = size
+    return largest
+
+
+def _bytes_of(entry: captured_values.Entry) -> int:
+    first, end = entry.data_offsets
+    return end - first
