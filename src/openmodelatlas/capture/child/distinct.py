@@ -1,111 +1,141 @@
 """Keeps values of distinct layers only: the 60th equal layer would add megabytes and nothing to check.
 
-A layer is an element of a module list that lies in no other list. Two are alike if the same expressions ran in them,
-with the same arguments that are no tensors, on the same tensors from before the list (a layer that reads another mask
-is another layer). What they read of each other, such as hidden states or caches, says nothing of their kind.
+A layer is an element of a module list that lies in no other list; :mod:`.layer_kinds` says when two are alike. Of a
+layer that is like an earlier one the values are forgotten when it ends, but for what it hands on, and for what an
+operation reads whose own values are kept: without that it could not be computed again.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 from openmodelatlas.capture.child.calls import RunningCall
+from openmodelatlas.capture.child.layer_kinds import LayerKinds, LayerRun, Position, list_element, tensor_numbers
 from openmodelatlas.capture.child.tensors import TensorTable
 from openmodelatlas.capture.recording import Operation, Parameter
 
-ALIKE = "another layer of the same kind has it"
+MOST_SETTINGS = 8
+"""Layers of one kind that are kept because their whole-number arguments differ (some depend on values)."""
+
+_COUNTS_FROM = 4
+"""Layers in a row whose numbers only grow, or only fall, before these are taken to count something."""
 
 
-def list_element(name: str) -> tuple[str, int] | None:
-    """The outermost module list that a module lies in, and its index there; ``None`` outside lists."""
-    parts = name.split(".")
-    for place, part in enumerate(parts):
-        if part.isdigit():
-            return ".".join(parts[:place]), int(part)
-    return None
+@dataclass(slots=True)
+class _Trend:
+    last: int
+    direction: int = 0
+    length: int = 1
+
+    def counts(self, value: int) -> bool:
+        """Whether the number has grown (or fallen) with every layer, for long enough."""
+        direction = (value > self.last) - (value < self.last)
+        steady = direction != 0 and (self.length == 1 or direction == self.direction)
+        self.direction = direction if steady else 0
+        self.length += 1
+        self.last = value
+        return steady and self.length >= _COUNTS_FROM
+
+
+@dataclass(slots=True)
+class _Family:
+    """Layers of one kind, told apart by their whole-number arguments."""
+
+    seen: list[dict[Position, int]] = field(default_factory=list)
+    trends: dict[Position, _Trend] = field(default_factory=dict)
+
+    def is_new(self, numbers: dict[Position, int]) -> bool:
+        """Whether no earlier layer has these numbers, but for those that count layers."""
+        settings: dict[Position, int] = {}
+        for position, value in numbers.items():
+            trend = self.trends.get(position)
+            if trend is None:
+                self.trends[position] = _Trend(value)
+            elif trend.counts(value):
+                continue
+            settings[position] = value
+        for earlier in self.seen:
+            if all(earlier.get(position, value) == value for position, value in settings.items()):
+                return False
+        if len(self.seen) >= MOST_SETTINGS:
+            return False
+        self.seen.append(numbers)
+        return True
 
 
 class DistinctLayers:
-    """Watches layers begin and end, and forgets the values of those that are like an earlier one."""
+    """Watches layers begin and end, and forgets the values of those that are like an earlier one.
 
-    def __init__(self, tensors: TensorTable, operations: Sequence[Operation], module_names: Sequence[str]) -> None:
+    Args:
+        tensors, operations, calls: everything recorded so far.
+        module_names: names of the model's modules by index.
+        parameters: its parameters and buffers with their numbers.
+    """
+
+    def __init__(
+        self,
+        tensors: TensorTable,
+        operations: Sequence[Operation],
+        calls: Sequence[RunningCall],
+        module_names: Sequence[str],
+        parameters: Sequence[Parameter],
+    ) -> None:
         self._tensors = tensors
         self._operations = operations
+        self._parameters = parameters
+        self._kinds = LayerKinds(tensors, operations, calls, {item.tensor: item for item in parameters})
         self._layers: dict[int, tuple[str, int]] = {}
         for index, name in enumerate(module_names):
             element = list_element(name)
-            if element is not None and name == f"{element[0]}.{element[1]}":
+            if element is not None and name == ".".join(filter(None, (element[0], str(element[1])))):
                 self._layers[index] = element
-        self._begun: dict[int, tuple[int, int]] = {}
-        self._first: dict[tuple[str, str], int] = {}
-        self._made: dict[str, list[tuple[int, int]]] = {}
-        self._seen: set[Hashable] = set()
-        self._alike: set[tuple[str, int]] = set()
+        self._running: dict[int, LayerRun] = {}
+        self._before: dict[tuple[str, str], int] = {}
+        self._families: dict[Hashable, _Family] = {}
+        self._ran: set[tuple[str, int]] = set()
+        self._kept: set[tuple[str, int]] = set()
+        self._dropped: list[tuple[int, int]] = []
 
     def begin(self, call: RunningCall) -> None:
         """A module's call begins."""
         element = self._layers.get(call.module)
         if element is not None:
             count = self._tensors.count
-            self._begun[call.index] = (count, len(self._operations))
-            self._first.setdefault((element[0], call.phase), count)
+            before = self._before.setdefault((element[0], call.phase), count)
+            self._running[call.index] = LayerRun(*element, call, count, len(self._operations), before)
 
     def end(self, call: RunningCall) -> None:
-        """A call ended."""
-        begun = self._begun.pop(call.index, None)
-        if begun is None:
+        """A module's call ended, with a result or an error."""
+        run = self._running.pop(call.index, None)
+        if run is None:
             return
-        element = self._layers[call.module]
-        first_tensor, first_operation = begun
-        kind = (element[0], call.phase, self._kind(element[0], call.phase, self._operations[first_operation:]))
-        self._made.setdefault(element[0], []).append((first_tensor, self._tensors.count))
-        if kind not in self._seen:
-            self._seen.add(kind)
+        kind, numbers = self._kinds.describe(run)
+        self._kinds.made.setdefault(run.layers, []).append((run.first_tensor, self._tensors.count))
+        self._ran.add((run.layers, run.index))
+        if self._families.setdefault(kind, _Family()).is_new(numbers):
+            self._kept.add((run.layers, run.index))
             return
-        if call.phase == "prefill":
-            self._alike.add(element)
-        for number in range(first_tensor, self._tensors.count):
-            self._tensors.values.pop(number, None)
+        handed_on = set(tensor_numbers(call.result))
+        for number in range(run.first_tensor, self._tensors.count):
+            if number not in handed_on:
+                self._tensors.values.pop(number, None)
+        self._dropped.append((run.first_operation, len(self._operations)))
 
-    def _kind(self, layers: str, phase: str, operations: Sequence[Operation]) -> Hashable:
-        first = self._first[layers, phase]
-        expressions: set[Hashable] = set()
-        outside: set[int] = set()
-        for operation in operations:
-            values = (*operation.arguments, *operation.keywords.values())
-            expressions.add((operation.function, operation.span, tuple(map(_plain, values))))
-            outside.update(number for number in _numbers(values) if number < first)
-        read = frozenset(number for number in outside if not self._made_in_layer(layers, number))
-        return frozenset(expressions), read
-
-    def _made_in_layer(self, layers: str, number: int) -> bool:
-        if self._tensors.is_held_by_model(number):
-            return True
-        made = self._made.get(layers, [])
-        place = bisect_right(made, (number, self._tensors.count)) - 1
-        return place >= 0 and made[place][0] <= number < made[place][1]
-
-    def forget_parameters(self, parameters: Sequence[Parameter]) -> None:
-        """Forgets the values of parameters of layers that were never the first of their kind."""
-        for parameter in parameters:
+    def finish(self) -> None:
+        """Forgets parameters of layers that were never kept, and keeps again what operations outside of those read."""
+        for parameter in self._parameters:
             element = list_element(parameter.name)
-            if element in self._alike and not parameter.aliases:
+            if element in self._ran and element not in self._kept and not parameter.aliases:
                 self._tensors.values.pop(parameter.tensor, None)
-
-
-def _plain(value: Any) -> Hashable:
-    """An argument that is no tensor; of whole numbers only that they are numbers, since they may count layers."""
-    if value is None or isinstance(value, bool | str | float):
-        return value
-    return type(value).__name__
-
-
-def _numbers(values: Sequence[Any]) -> Iterator[int]:
-    for value in values:
-        if isinstance(value, dict):
-            if "tensor" in value:
-                yield value["tensor"]
-            elif "list" in value:
-                yield from _numbers(value["list"])
+        if not self._dropped:
+            return
+        read: set[int] = set()
+        for index, operation in enumerate(self._operations):
+            place = bisect_right(self._dropped, (index, len(self._operations))) - 1
+            if place < 0 or index >= self._dropped[place][1]:
+                read.update(operation.writes)
+                for value in (*operation.arguments, *operation.keywords.values()):
+                    read.update(tensor_numbers(value))
+        self._tensors.keep_again(read)

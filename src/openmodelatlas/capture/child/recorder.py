@@ -79,7 +79,9 @@ class Recorder:
         self._layers: DistinctLayers | None = None
         if keep_values:
             names = [module.name for module in self._modules]
-            self._layers = self._tracer.layers = DistinctLayers(self._tensors, self._recorder.operations, names)
+            self._layers = self._tracer.layers = DistinctLayers(
+                self._tensors, self._recorder.operations, self._tracer.calls, names, self._parameters
+            )
         self.notes = self._tracer.notes
 
     def _enter_parameters(self, model: nn.Module) -> list[Parameter]:
@@ -171,7 +173,7 @@ class Recorder:
                 failure=failure,
             )
             if self._layers is not None:
-                self._layers.forget_parameters(self._parameters)
+                self._layers.finish()
             values = {str(number): value for number, value in self._tensors.values.items()}
             self._tracer.forget()
             self._tensors.forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 import torch
@@ -71,15 +71,24 @@ class TensorTable:
         self._described: list[Tensor] = []
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
+        self._versions: dict[int, int] = {}
 
     @property
     def count(self) -> int:
         """How many numbers were given out."""
         return len(self._described)
 
-    def is_held_by_model(self, number: int) -> bool:
-        """Whether a tensor is a parameter or buffer."""
-        return self._described[number].origin in ("parameter", "buffer")
+    def description(self, number: int) -> Tensor:
+        """What is known of a tensor."""
+        return self._described[number]
+
+    def keep_again(self, numbers: Set[int]) -> None:
+        """Keep values that were taken out of :attr:`values`, of the tensors that nothing has written to since."""
+        for tensor in self._kept:
+            number = self.numbers[id(tensor)]
+            version = self._versions.get(number, -1)
+            if number in numbers and number not in self.values and version >= 0 and version == version_of(tensor):
+                self._keep(number, tensor)
 
     def known(self, tensor: torch.Tensor) -> int | None:
         """Current number of ``tensor``, ``None`` if it was never seen."""
@@ -153,6 +162,7 @@ class TensorTable:
         self._described = []
         self._storages = []
         self._sharing = {}
+        self._versions = {}
 
     def _keep(self, number: int, tensor: torch.Tensor) -> None:
         if tensor.device.type == "meta" or tensor.layout is not torch.strided:
@@ -160,6 +170,7 @@ class TensorTable:
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return
         self.values[number] = tensor.detach().clone(memory_format=torch.contiguous_format)
+        self._versions[number] = version_of(tensor)
 
 
 def overlap(first: torch.Tensor, second: torch.Tensor) -> bool:

@@ -1,0 +1,188 @@
+"""What kind of layer ran: the description by which two runs of layers are told apart or found alike.
+
+The graph folds layers that do the same on the same things (:mod:`openmodelatlas.graph.fold`); this description is at
+least as fine, so that the first layer of every fold is the first of its kind here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openmodelatlas.capture.child.calls import RunningCall
+from openmodelatlas.capture.child.tensors import TensorTable
+from openmodelatlas.capture.recording import Operation, Parameter, Phase
+
+Position = tuple[int, int]
+"""A whole-number argument: number of the expression or call, and which of its arguments it is."""
+
+_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
+_LAYER_NUMBER = re.compile(r"layer|idx|index")
+
+
+def list_element(name: str) -> tuple[str, int] | None:
+    """The outermost module list that a module lies in, and its index there; ``None`` outside lists."""
+    parts = name.split(".")
+    for place, part in enumerate(parts):
+        if part.isdigit():
+            return ".".join(parts[:place]), int(part)
+    return None
+
+
+def tensor_numbers(value: Any) -> Iterator[int]:
+    """Numbers of all tensors in an encoded value."""
+    if isinstance(value, dict):
+        if "tensor" in value:
+            yield value["tensor"]
+            return
+        for part in value.values():
+            yield from tensor_numbers(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensor_numbers(part)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRun:
+    """One run of one layer.
+
+    Attributes:
+        layers, index: the module list and the layer's place in it.
+        call: the call of the layer's module.
+        first_tensor, first_operation: what is made or done in the layer has these numbers or later ones.
+        before: tensors with lower numbers were there before any layer of the list ran in this phase.
+    """
+
+    layers: str
+    index: int
+    call: RunningCall
+    first_tensor: int
+    first_operation: int
+    before: int
+
+    @property
+    def phase(self) -> Phase:
+        """Prefill or decode."""
+        return self.call.phase
+
+
+@dataclass(slots=True)
+class LayerKinds:
+    """Describes runs of layers.
+
+    Attributes:
+        tensors, operations, calls: everything recorded so far.
+        parameters: all parameters and buffers with their numbers.
+        made: for each module list, the ranges of tensor numbers that its layers made, in order.
+    """
+
+    tensors: TensorTable
+    operations: Sequence[Operation]
+    calls: Sequence[RunningCall]
+    parameters: Mapping[int, Parameter]
+    made: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    _interned: dict[Hashable, int] = field(default_factory=dict)
+
+    def describe(self, run: LayerRun) -> tuple[Hashable, dict[Position, int]]:
+        """The kind of a layer that just ended, and its whole-number arguments: they may count layers or set them apart.
+
+        The kind says where the layer was called, which expressions and calls ran in it, with which arguments, on what:
+        parameters by relative name and shape; tensors of the layer by the expression that made them; what other layers
+        made by the argument it came by; arguments that were there before all layers, such as masks, by their number; all
+        else by the expression that made it, since caches hold a tensor for each layer. How often an expression ran is
+        no part of it, nor are the whole numbers of what ran several times: loops over experts depend on values.
+        """
+        arguments = {
+            number: name
+            for name, value in run.call.arguments.items()
+            for number in tensor_numbers(value)
+            if number >= 0
+        }
+        seen: dict[int, Sequence[Any] | None] = {}
+        for operation in self.operations[run.first_operation :]:
+            values = (*operation.arguments, *operation.keywords.values())
+            read = tuple(self._argument(value, run, arguments) for value in values)
+            self._note(seen, ("operation", operation.function, operation.span, tuple(operation.keywords), read), values)
+        for call in self.calls[run.call.index :]:
+            told = tuple(_plain(value) for value in call.arguments.values())
+            counted = [None if _is_own_number(*item, run.index) else item[1] for item in call.arguments.items()]
+            self._note(seen, (call.kind, call.name, call.code, call.site, tuple(call.arguments), told), counted)
+        numbers = {
+            (key, place): value
+            for key, values in seen.items()
+            for place, value in enumerate(values or ())
+            if type(value) is int
+        }
+        return (run.layers, run.phase, self._way(run.call), frozenset(seen)), numbers
+
+    def _note(self, seen: dict[int, Sequence[Any] | None], key: Hashable, values: Sequence[Any]) -> None:
+        number = self._interned.setdefault(key, len(self._interned))
+        seen[number] = None if number in seen else values
+
+    def _way(self, call: RunningCall) -> tuple[int, ...]:
+        """Where the layer was called, where that was called, and so on."""
+        sites = [call.site]
+        while call.parent >= 0:
+            call = self.calls[call.parent]
+            sites.append(call.site)
+        return tuple(sites)
+
+    def _argument(self, value: Any, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
+        if not isinstance(value, dict):
+            return _plain(value)
+        if "tensor" in value:
+            return self._origin(value["tensor"], run, arguments)
+        if "list" in value:
+            parts = value["list"]
+            return "list", frozenset(self._argument(part, run, arguments) for part in parts), _plain(value)
+        if "slice" in value:
+            return "slice", tuple(self._argument(part, run, arguments) for part in value["slice"])
+        return _plain(value)
+
+    def _origin(self, number: int, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
+        parameter = self.parameters.get(number)
+        if parameter is not None:
+            inside = list_element(parameter.name)
+            own = inside is not None and inside[0] == run.layers
+            return _INDEX.sub("*", parameter.name) if own else parameter.name, tuple(parameter.shape)
+        if number >= run.first_tensor:
+            return "here", self._maker(number)
+        if self._made_in_layer(run.layers, number):
+            return "carried", arguments.get(number)
+        if number < run.before and number in arguments:
+            return "before", number
+        return "elsewhere", self._maker(number)
+
+    def _maker(self, number: int) -> Hashable:
+        tensor = self.tensors.description(number)
+        if tensor.origin != "operation" or tensor.index >= len(self.operations):
+            return tensor.origin, tensor.name
+        operation = self.operations[tensor.index]
+        return operation.function, operation.span
+
+    def _made_in_layer(self, layers: str, number: int) -> bool:
+        made = self.made.get(layers, [])
+        place = bisect_right(made, (number, self.tensors.count)) - 1
+        return place >= 0 and made[place][0] <= number < made[place][1]
+
+
+def _plain(value: Any) -> Hashable:
+    """An argument that is no tensor; of whole numbers only that they are numbers, of collections only the settings."""
+    if value is None or isinstance(value, bool | float | str):
+        return type(value).__name__, value
+    if not isinstance(value, dict):
+        return type(value).__name__
+    if "slice" in value:
+        return "slice", tuple(map(_plain, value["slice"]))
+    if "list" in value or "dict" in value:
+        inside = value["dict"].items() if "dict" in value else enumerate(value["list"])
+        return tuple((name, type(part).__name__, part) for name, part in inside if isinstance(part, bool | float | str))
+    return tuple((key, part if isinstance(part, str) else None) for key, part in value.items() if key != "module")
+
+
+def _is_own_number(name: str, value: Any, index: int) -> bool:
+    """Whether an argument tells a layer its own number."""
+    return value == index and _LAYER_NUMBER.search(name) is not None
