@@ -188,7 +188,13 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         function: qualified torch function, kernel or code name; ``None`` for groups.
         module: true module name with ``*`` for folded indices; ``None`` outside modules.
         class_name: class of the module, ``None`` for others.
-        arguments: encoded non-tensor arguments of an operation or call (see ``capture.recording``).
+        arguments: encoded non-tensor arguments of an operation or call (see ``capture.recording``), as in the first
+            probe, whose values are kept.
+        published: those of them that are otherwise at the published configuration, by the same name: encoded values,
+            or within them ``{"size": expression, "value": number}`` for a solved size and ``{"probe": value}`` for
+            what is known of the probe only.
+        attributes: plain public attributes of a module at the published configuration (``scaling``, ``eps``), those
+            that vary between members left out; ``{"probe": value}`` for what is known of the probe only.
         plumbing: whether it only rearranges or casts (folds into the edge it sits on).
         inputs, outputs: ports in the order of the code.
         parameters: names (keys of ``Document.parameters``) owned by this node or anything inside it.
@@ -218,6 +224,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     module: str | None = None
     class_name: str | None = None
     arguments: dict[str, Any] = {}
+    published: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     plumbing: bool = False
     inputs: tuple[Port, ...] = ()
     outputs: tuple[Port, ...] = ()

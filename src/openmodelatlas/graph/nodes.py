@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from openmodelatlas.capture.recording import Module
 from openmodelatlas.graph.aliases import Aliases
 from openmodelatlas.graph.align import LoopSite, Site
 from openmodelatlas.graph.branches import Coverage, Decision, FunctionKey, function_key
@@ -25,6 +26,7 @@ from openmodelatlas.graph.fold import join_dimensions
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.naming import is_plumbing
+from openmodelatlas.graph.published import Published
 from openmodelatlas.graph.repeats import repeat_of
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.syntax import FileSyntax, position
@@ -53,6 +55,7 @@ class Nodes:
         self._flow = flow
         self._coverage = coverage
         self._aliases = Aliases(trees, syntax, flow)
+        self._published = Published(trees, sizes.roles, sizes)
         self.cited: set[str] = set()
 
     def make(self, root: Draft, phase: Phase, facts: Mapping[Draft, tuple[str, ...]]) -> list[Node]:
@@ -88,6 +91,9 @@ class Nodes:
         frame = self._frame(draft)
         members = tuple(sorted(set(draft.layers)))
         many = len(members) > 1 or len(draft.sites) > 1
+        runs = leaf if leaf is not None else draft.running
+        arguments = self._arguments(runs)
+        variations = self._variations(draft)
         return Node(
             address=self._labels.addresses[draft],
             kind=draft.kind,
@@ -105,14 +111,16 @@ class Nodes:
             function=self._function(draft, leaf),
             module=(starred(module.name) if many else module.name) if module is not None else None,
             class_name=module.class_name if module is not None else None,
-            arguments=self._arguments(draft, leaf),
+            arguments=arguments,
+            published=self._published.arguments(runs, arguments) if runs is not None and arguments else {},
+            attributes=self._attributes(module, variations),
             plumbing=draft.kind == "operation" and leaf is not None and self._is_plumbing(leaf),
             inputs=inputs,
             outputs=outputs,
             parameters=parameters,
             branches=self._branches(draft, frame),
             unreached=self._unreached(draft),
-            variations=self._variations(draft),
+            variations=variations,
             events=self._events(draft),
         )
 
@@ -231,17 +239,25 @@ class Nodes:
     def _is_plumbing(self, site: Site) -> bool:
         return is_plumbing(self._trees[site.probe].operation(site.event).function)
 
-    def _arguments(self, draft: Draft, leaf: Site | None) -> dict[str, Any]:
+    def _arguments(self, site: Site | None) -> dict[str, Any]:
         """Arguments that are no tensors, as they were in the first probe."""
-        if leaf is not None:
-            operation = self._trees[leaf.probe].operation(leaf.event)
-            named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
-        elif draft.running is not None and draft.running.is_call:
-            running = draft.running
-            named = self._trees[running.probe].recording.calls[~running.event].arguments
-        else:
+        if site is None:
             return {}
+        recording = self._trees[site.probe].recording
+        if site.is_call:
+            named = recording.calls[~site.event].arguments
+        else:
+            operation = recording.operations[site.event]
+            named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
         return {name: value for name, value in named.items() if _is_plain(value)}
+
+    def _attributes(self, module: Module | None, variations: Sequence[Variation]) -> dict[str, Any]:
+        """Attributes of a module that are the same in all members; the others are variations."""
+        if module is None:
+            return {}
+        varying = {variation.what for variation in variations}
+        attributes = self._published.attributes(module)
+        return {name: value for name, value in attributes.items() if f"attribute {name}" not in varying}
 
     # Facts ----------------------------------------------------------------------------------------------------
 
@@ -284,17 +300,27 @@ class Nodes:
         for name in rows[0]:
             values = [row.get(name) for row in rows]
             if all(isinstance(value, int) and not isinstance(value, bool) for value in values) and len(set(values)) > 1:
-                found.append(Variation(what=f"argument {name}", values=tuple(map(str, values))))
+                found.append(self._argument_variation(draft.sites, name, rows))
         module = self._labels.module(draft)
         if module is not None:
             found.extend(self._attribute_variations(draft))
         return tuple(found)
 
+    def _argument_variation(self, sites: Sequence[Site], name: str, rows: Sequence[Mapping[str, Any]]) -> Variation:
+        """An argument that differs between members, at the published configuration where that is known."""
+        texts: list[str] = []
+        for site, row in zip(sites, rows, strict=True):
+            shown = self._published.arguments(site, {name: row[name]}).get(name, row[name])
+            if isinstance(shown, dict):
+                shown = shown.get("value") or shown.get("size") or f"{row[name]} in the probe"
+            texts.append(str(shown))
+        return Variation(what=f"argument {name}", values=tuple(texts))
+
     def _attribute_variations(self, draft: Draft) -> list[Variation]:
         rows: list[dict[str, Any]] = []
         for site in draft.sites:
             recording = self._trees[site.probe].recording
-            rows.append(dict(recording.modules[recording.calls[~site.event].module].attributes))
+            rows.append(self._published.attributes(recording.modules[recording.calls[~site.event].module]))
         return [
             Variation(what=f"attribute {name}", values=tuple(str(row.get(name)) for row in rows))
             for name in rows[0]

@@ -76,6 +76,11 @@ class Sizes:
         """The probe that repeats the first one's sizes with other weights and tokens; ``None`` if it was not run."""
         return self._roles.repeat
 
+    @property
+    def roles(self) -> Roles:
+        """Which probe plays which part."""
+        return self._roles
+
     def prepare(self, root: Site) -> None:
         """Looks at every site once, before anything is solved.
 
@@ -240,7 +245,8 @@ class Sizes:
         solving = tuple(observed[index][0] for index in roles.solving)
         return self._solvers[phase].solve(solving, observed[roles.held_out][0], true_size)
 
-    def _phase(self, site: Site) -> Phase:
+    def phase(self, site: Site) -> Phase:
+        """The phase that a site runs in."""
         recording = self._trees[site.probe].recording
         event = site.event
         call = recording.operations[event].call if event >= 0 else ~event
@@ -251,7 +257,7 @@ class Sizes:
         written = self._written(site, index, rows)
         if written is not None:
             return written
-        phase, context = self._phase(site), self._contexts[site]
+        phase, context = self.phase(site), self._contexts[site]
         dependent = self._dependent_axes.get((context, index))
         if dependent or any(len(row) > 1 for row in rows):
             return self._shape_from(site, phase, dependent or set(), rows)
