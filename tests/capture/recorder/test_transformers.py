@@ -109,13 +109,14 @@ def test_layers_differ_as_the_code_says(recorded):
 def test_pure_operations_can_be_computed_again(recorded):
     seen = recorded[0]
     functions = {"__mul__": torch.mul, "__add__": torch.add, "__sub__": torch.sub}
-    checked = 0
+    checked = pure = 0
     for operation in seen.recording.operations:
         again = functions.get(operation.function.rsplit(".", 1)[-1])
+        pure += again is not None
         used = [a["tensor"] for a in operation.arguments if isinstance(a, dict) and "tensor" in a]
         kept = all(str(number) in seen.values for number in (*used, *operation.outputs))  # not those of equal layers
         if again is not None and kept:
             first, second = (seen.value(a["tensor"]) if isinstance(a, dict) else a for a in operation.arguments)
             assert torch.equal(again(first, second), seen.value(operation.outputs[0]))
             checked += 1
-    assert checked > 50
+    assert checked > 0.6 * pure > 100  # two layers of three, and all that is outside of them

@@ -108,17 +108,18 @@ def _draw_one(task: Task, index: int, before: Mapping[str, set[int]], number: in
     chunk = _chunk(task, fixed, before, batch, generator)
     if chunk is not None:
         fixed |= {path: chunk for path in task.free if kind_of(path) is kinds.CHUNK and path not in fixed}
-    tokens = _tokens(task, fixed, chunk, index + trial)
+    tokens = _tokens(task, fixed, chunk, index, trial)
     domains = {path: [size] for path, size in (*fixed.items(), *task.pinned.items())}
     for path in task.free:
         if path not in fixed:
             kind = kind_of(path) or kinds.OTHER
             kind = kinds.GROUPED_EXPERTS if kind is kinds.EXPERTS and task.grouped else kind
+            highest = task.highest.get(path, 0)
+            if kind is kinds.POSITIONS:
+                highest = max(highest, tokens + kind.high - kind.low)
             domains[path] = [
                 size
-                for size in _domain(
-                    kind, task.highest.get(path, 0), before[path], trial // TRIES_BEFORE_WIDENING, generator
-                )
+                for size in _domain(kind, highest, before[path], trial // TRIES_BEFORE_WIDENING, generator)
                 if not (kind in TOKEN_KINDS and size >= tokens - 2) and not (kind is kinds.POSITIONS and size <= tokens)
             ]
     taken = {batch, tokens, tokens + 1, batch * tokens, batch * (tokens + 1), *fixed.values()}
@@ -139,14 +140,20 @@ def _chunk(
     return generator.choice([size for size in sizes if size not in used] or list(sizes))
 
 
-def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, turn: int) -> int:
-    """T: more than every window, kernel and sparse choice, and one more than a whole number of chunks."""
+def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, index: int, trial: int) -> int:
+    """T: more than every window, kernel, sparse choice and written length, and one more than a number of chunks.
+
+    Two written lengths and some tokens in the third probe, one in the others: else the number of chunks could be taken
+    for a constant.
+    """
     limits = [size + 3 for path, size in fixed.items() if kind_of(path) in TOKEN_KINDS]
-    # Two chunks and some tokens in one probe, one in the others: else their number could be taken for a constant.
-    beyond = task.longest * (2 if turn % 4 == 2 else 1) + 1 + turn if task.longest else 0
-    least = max([TOKENS[turn % len(TOKENS)], *limits, beyond])
+    if task.longest:
+        lengths = 2 if index == min(2, task.solving - 1) else 1
+        limits.append(task.longest * lengths + 1 + (index + trial) % task.longest)
+    least = max([TOKENS[(index + trial) % len(TOKENS)], *limits])
     if chunk is None:
-        return least if least not in fixed.values() else least + 1
+        whole = task.longest and least % task.longest == 0
+        return least if least not in fixed.values() and not whole else least + 1
     return chunk * max(2, -(-(max([11, *limits]) - 1) // chunk)) + 1
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from openmodelatlas.capture.child.lengths import texts_beside, written_lengths
+from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.probes import TOKEN_NAMES
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import read_verified
@@ -70,7 +70,8 @@ class FactorySubject:
     def published(self) -> Published:
         """See :class:`Subject`."""
         origins = {key: "file" if key in self.file_keys else "class default" for key in self.configuration}
-        lengths = written_lengths(texts_beside(getattr(self.factory, "__module__", "")))
+        texts = texts_beside(getattr(self.factory, "__module__", ""), self.roots["source"])
+        lengths = written_lengths(texts, last_parts(self.configuration))
         return Published(copy.deepcopy(self.configuration), origins, lengths=lengths)
 
     def configure(self, settings: Mapping[str, int]) -> dict[str, Any]:

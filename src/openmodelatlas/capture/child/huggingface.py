@@ -14,7 +14,7 @@ import torch
 from transformers import modeling_utils
 
 from openmodelatlas.capture.child.kinds import flat
-from openmodelatlas.capture.child.lengths import texts_beside, written_lengths
+from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.rope import fit_lists
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
@@ -60,7 +60,8 @@ class HuggingFaceSubject:
         values = flat(effective)
         origins = {path: "file" if path in given else "class default" for path in values}
         published = Published(effective, origins)
-        published.lengths.update(written_lengths(texts_beside(self.model_class.__module__)))
+        texts = texts_beside(self.model_class.__module__, self.roots["source"])
+        published.lengths.update(written_lengths(texts, last_parts(effective)))
         for path in values:
             if path not in given and not self._accepts(path):
                 published.computed[path] = "Computed by the configuration class from other keys."

@@ -91,9 +91,11 @@ class LayerKinds:
 
         The kind says where the layer was called, which expressions and calls ran in it, with which arguments, on what:
         parameters by relative name and shape; tensors of the layer by the expression that made them; what other layers
-        made by the argument it came by; arguments that were there before all layers, such as masks, by their number; all
-        else by the expression that made it, since caches hold a tensor for each layer. How often an expression ran is
-        no part of it, nor are the whole numbers of what ran several times: loops over experts depend on values.
+        made by the argument it came by; arguments that were there before all layers, such as masks, by their number;
+        all else by the expression that made it, since caches hold a tensor for each layer.
+
+        How often an expression ran is no part of the kind, nor are the whole numbers of what ran several times: loops
+        over experts depend on values.
         """
         arguments = {
             number: name

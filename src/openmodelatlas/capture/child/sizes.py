@@ -48,7 +48,8 @@ class Published:
         effective: the configuration with the class's defaults filled in, nested.
         origins: ``file`` or ``class default`` by dotted path.
         computed: dotted paths whose value the configuration class computes from others: they cannot be chosen.
-        lengths: lengths that the code itself writes down (:mod:`.lengths`); probes are longer than all of them.
+        lengths: lengths that the code itself writes down and no key sets, by name, ``""`` for those without one
+            (:mod:`.lengths`); probes are longer than all of them.
     """
 
     effective: dict[str, Any]
@@ -143,13 +144,11 @@ def choose(
         if rung.keep_small and path not in overrides and kind_of(path) in SMALL_KINDS
     }
     free = [path for path in sizes if path not in tied and path not in pinned]
-    named_by_keys = {path.rpartition(".")[2] for path in values}
-    lengths = {name: length for name, length in published.lengths.items() if name not in named_by_keys}
-    longest = max(lengths.values(), default=0)
+    longest = max(published.lengths.values(), default=0)
     drawn = draw(
         Task(free, {**ones, **pinned}, relations.constraints, overrides, solving, relations.highest, seed, longest)
     )
-    return _plan(published, drawn, relations, rung, overrides, tied, dtypes, lengths)
+    return _plan(published, drawn, relations, rung, overrides, tied, dtypes)
 
 
 def _check_override(path: str, size: int | list[int], values: Mapping[str, Any]) -> None:
@@ -170,7 +169,6 @@ def _plan(
     overrides: Mapping[str, int | list[int]],
     tied: Mapping[str, str],
     dtypes: Sequence[str],
-    lengths: Mapping[str, int],
 ) -> Plan:
     probes: list[Probe] = []
     settings: list[dict[str, int]] = []
@@ -185,7 +183,7 @@ def _plan(
                 name=_probe_name(position),
                 role=role,  # type: ignore[arg-type]
                 sizes={path: size for path, size in one.sizes.items() if kind_of(path) is not kinds.KEPT}
-                | {name: length for name, length in lengths.items() if name},
+                | {name: length for name, length in published.lengths.items() if name},
                 batch=one.batch,
                 tokens=one.tokens,
                 dtype=dtype,
