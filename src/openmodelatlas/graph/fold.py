@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from openmodelatlas.graph.align import Element, LoopSite, Site
@@ -243,8 +244,9 @@ class Folder:
             for numbers in self._settings(sites):
                 for row, number in zip(facts, numbers, strict=True):
                     row.append(number)
-            for dimensions in zip(*(self._sizes.signature(site) for site in sites), strict=True):
-                dependent = any(isinstance(dimension, DataDependent) for dimension in dimensions)
+            # A write in place also renews views that are in use, which differ from round to round of a loop.
+            for dimensions in zip_longest(*(self._sizes.signature(site) for site in sites)):
+                dependent = any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions)
                 for row, dimension in zip(facts, dimensions, strict=True):
                     row.append(None if dependent else _comparable(dimension))
         groups: dict[tuple[Any, ...], list[int]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation, Recording
@@ -98,6 +99,13 @@ class Tree:
     read_by: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
+
+    @cached_property
+    def result_shapes(self) -> list[tuple[tuple[int, ...], ...]]:
+        """Shapes of the results of every operation, in elements; equal ones are one object."""
+        known: dict[tuple[int, ...], tuple[int, ...]] = {}
+        shapes = [known.setdefault(shape, shape) for shape in (tuple(t.shape) for t in self.recording.tensors)]
+        return [tuple([shapes[number] for number in operation.outputs]) for operation in self.recording.operations]
 
     def __post_init__(self) -> None:
         paths = [file.path for file in self.recording.files]

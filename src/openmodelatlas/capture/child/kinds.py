@@ -114,7 +114,7 @@ CHOSEN_GROUPS = Kind(
 CHOSEN_EXPERTS = Kind(
     name="experts per token",
     low=2,
-    high=5,
+    high=4,
     names=_names(
         "num_experts_per_tok num_experts_per_token moe_top_k moe_topk num_selected_experts num_experts_per_tok "
         "n_activated_experts router_top_k experts_per_token"
@@ -127,10 +127,11 @@ SHARED_EXPERTS = Kind(
     keep_one=False,
     names=_names("n_shared_experts num_shared_experts moe_num_shared_experts"),
 )
+# Few, because a loop over the experts that were hit is half of what a mixture runs.
 EXPERTS = Kind(
     name="experts",
-    low=6,
-    high=12,
+    low=5,
+    high=8,
     names=_names("n_routed_experts num_experts num_local_experts moe_num_experts n_experts num_routed_experts"),
 )
 GROUPED_EXPERTS = Kind(name="experts in groups", low=9, high=20)
