@@ -44,3 +44,10 @@ def test_attributes_tell_sizes_of_probes_apart():
     projection = document.nodes["layers/self-attn/q-proj"]
     assert set(projection.attributes) == {"in_features", "out_features"}
     assert all(set(value) == {"probe"} for value in projection.attributes.values())
+
+
+def test_a_group_of_layers_gives_what_its_last_layer_gives():
+    nodes = specimen("branches").document.nodes
+    group = nodes["layers"]
+    last = next(nodes[a] for a in group.children if max(group.members) in nodes[a].members)
+    assert [port.tensor for port in group.outputs] == [port.tensor for port in last.outputs]

@@ -50,7 +50,7 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
         tensor: address of the tensor node, or the true parameter name for a parameter or buffer.
         source: ``tensor``, ``parameter``, ``buffer``, ``input`` (handed to the model) or ``outside``.
         via: addresses of the plumbing (views, casts, …) that the tensor passes on this edge, in order.
-        others: what other members read here instead, such as the block before of the same kind.
+        others: what other members read or return here instead, such as the block before of the same kind.
     """
 
     name: str

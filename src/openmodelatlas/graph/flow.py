@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from openmodelatlas.graph import naming
 from openmodelatlas.graph.align import Site
 from openmodelatlas.graph.document import Port
@@ -315,24 +317,38 @@ class Flow:
                 return
             number = source
 
-    def outputs(self, draft: Draft) -> tuple[Port, ...]:
-        """What a node returns."""
+    def outputs(self, draft: Draft, *, last: bool = False) -> tuple[Port, ...]:
+        """What a node returns: its first member, with what others return instead, or its ``last`` member alone."""
         site = leaf_site(draft) or draft.site
         if site is None:
             return ()
+        members = draft.sites if draft.site is not None and draft.sites else [draft.site or site]
+        first, *rest = members[-1:] if last else members
         ports: dict[str, Port] = {}
-        for path, number in self._results(draft.site or site):
-            entry = self._trees[site.probe].recording.tensors[number]
-            if entry.origin != "operation":
-                port = self.resolve(site.probe, number)
-            else:
-                _, tensor = self._tensor(site.probe, number)
-                if tensor is None:
-                    continue
-                name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
-                port = Port(name=name, tensor=tensor.address, source="tensor")
+        rows = [(member.probe, self._results(member)) for member in rest]
+        for index, (path, number) in enumerate(self._results(first)):
+            port = self._output(first.probe, path, number)
+            if port is None:
+                continue
+            others: dict[str, None] = {}
+            for probe, row in rows:
+                other = self._output(probe, *row[index]) if index < len(row) else None
+                if other is not None and other.tensor != port.tensor:
+                    others[other.tensor] = None
+            if others:
+                port = msgspec.structs.replace(port, others=tuple(others))
             ports.setdefault(port.tensor, port)
         return tuple(ports.values())
+
+    def _output(self, probe: int, path: tuple[str, ...], number: int) -> Port | None:
+        """The port of one returned tensor."""
+        if self._trees[probe].recording.tensors[number].origin != "operation":
+            return self.resolve(probe, number)
+        _, tensor = self._tensor(probe, number)
+        if tensor is None:
+            return None
+        name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
+        return Port(name=name, tensor=tensor.address, source="tensor")
 
     def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Inputs and outputs of a node that is no call: tensors that cross its border."""

@@ -131,7 +131,7 @@ class Nodes:
             and all(child.site is not None for child in draft.children)
         ):
             last = max(draft.children, key=lambda child: max(child.layers, default=0))
-            return self._flow.inputs(draft.children[0]), self._flow.outputs(last)
+            return self._flow.inputs(draft.children[0]), self._flow.outputs(last, last=True)
         if draft.kind == "branch":
             return self._aliases.ports(draft, *self._flow.boundary(draft))
         if draft.site is None or (draft.kind == "loop" and draft.operation):
