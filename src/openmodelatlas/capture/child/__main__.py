@@ -17,9 +17,13 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.capture import standins
-from openmodelatlas.capture.job import JOB_FORMAT, Failure, Job, Progress
+from openmodelatlas.capture.child import beside
+from openmodelatlas.capture.child.failures import bare_failure, failure_of
+from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
 
 PROGRESS_VARIABLE = "OMA_PROGRESS"
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+_ENCODE, _OPEN, _WRITE = msgspec.json.encode, os.open, os.write
 
 
 def main(arguments: list[str]) -> int:
@@ -30,24 +34,20 @@ def main(arguments: list[str]) -> int:
         if job.format != JOB_FORMAT:
             raise ValueError(f"job format {job.format}, expected {JOB_FORMAT}")
         _capture(job, started)
-    except Exception as error:  # everything the model's code can raise becomes failure.json
-        from openmodelatlas.capture.child.failures import failure_of
-
-        return _fail(job, failure_of(error, Path(job.root)))
-    except SystemExit as error:
-        failure = Failure(
-            error="ModelCodeError",
-            what=f"The model's code called sys.exit({error.code!r}).",
-            where=None,
-            advice=None,
-            traceback="",
-        )
-        return _fail(job, failure)
+    except BaseException as error:  # everything the model's code can raise becomes failure.json, SystemExit too
+        beside.end_stray_copy()
+        return _fail(job, error)
     return 0
 
 
-def _fail(job: Job, failure: Failure) -> int:
-    (Path(job.output) / "failure.json").write_bytes(msgspec.json.encode(failure))
+def _fail(job: Job, error: BaseException) -> int:
+    """Write ``failure.json``, with functions that were taken before the model's code could replace them."""
+    try:
+        content = _ENCODE(failure_of(error, Path(job.root)))
+    except BaseException:
+        content = _ENCODE(bare_failure(error))
+    descriptor = _OPEN(f"{job.output}/failure.json", _FLAGS, 0o600)
+    _WRITE(descriptor, content)
     return 1
 
 

@@ -8,6 +8,7 @@ changes nothing else.
 from __future__ import annotations
 
 import os
+import select
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,17 @@ from pathlib import Path
 from openmodelatlas.capture import kernel
 
 _READ_AT_ONCE = 2**20
+_LOOK_EVERY = 0.1  # seconds; only a pipe that somebody else keeps open makes anybody wait for it
+_own = os.getpid()
+
+
+def end_stray_copy() -> None:
+    """End this process if the model's code forked it: such a copy goes on with the code of the capture as well.
+
+    Two processes would write the same files, and the first error of either would end the capture.
+    """
+    if os.getpid() != _own:
+        os._exit(0)
 
 
 class Beside:
@@ -24,6 +36,7 @@ class Beside:
         self._process = process
         self._pipe = pipe
         self._ended = False
+        self._status: int | None = None
 
     @classmethod
     def start(cls, work: Callable[[], bytes]) -> Beside | None:
@@ -49,32 +62,59 @@ class Beside:
         return cls(process, reading)
 
     def result(self) -> bytes | None:
-        """Wait for the end of the work; what it gave, or ``None`` if it failed."""
-        parts = []
-        while part := os.read(self._pipe, _READ_AT_ONCE):
+        """Wait for the end of the work; what it gave, or ``None`` if it failed.
+
+        The end of the process is the end, not that of the pipe, which a process that the model's code forked may keep
+        open.
+        """
+        end_stray_copy()
+        parts: list[bytes] = []
+        while not self._has_ended():
+            if select.select([self._pipe], [], [], _LOOK_EVERY)[0]:
+                part = os.read(self._pipe, _READ_AT_ONCE)
+                if not part:
+                    break
+                parts.append(part)
+        while select.select([self._pipe], [], [], 0)[0] and (part := os.read(self._pipe, _READ_AT_ONCE)):
             parts.append(part)
         return b"".join(parts) if self._end() == 0 else None
 
     def stop(self) -> None:
         """End the work, if it has not ended yet; nothing of it stays."""
+        end_stray_copy()
         if not self._ended:
-            os.kill(self._process, signal.SIGKILL)
+            if not self._has_ended():
+                os.kill(self._process, signal.SIGKILL)
             self._end()
+
+    def _has_ended(self) -> bool:
+        return self._waited(os.WNOHANG) is not None
+
+    def _waited(self, flags: int) -> int | None:
+        if self._status is None:
+            try:
+                process, status = os.waitpid(self._process, flags)
+            except ChildProcessError:  # the model's code waited for it: how it ended is unknown, so the work is redone
+                process, status = self._process, 1
+            self._status = status if process else None
+        return self._status
 
     def _end(self) -> int:
         os.close(self._pipe)
-        _, status = os.waitpid(self._process, 0)
         self._ended = True
-        return status
+        return self._waited(0) or 0
 
 
 def _work(work: Callable[[], bytes], pipe: int) -> None:
     """The whole life of the second process; never returns into code of the first."""
+    global _own
     code = 1
+    _own = os.getpid()
     try:
         if kernel.is_linux():
             kernel.die_with_parent()
         rest = memoryview(work())
+        end_stray_copy()
         while rest:
             rest = rest[os.write(pipe, rest) :]
         code = 0

@@ -10,7 +10,7 @@ from types import TracebackType
 from openmodelatlas import errors
 from openmodelatlas.capture.job import Failure
 from openmodelatlas.capture.standins import explain_missing
-from openmodelatlas.errors import AtlasError, LimitError, MissingStandInError, ModelCodeError
+from openmodelatlas.errors import AtlasError, CaptureError, LimitError, MissingStandInError, ModelCodeError
 
 _OURS = Path(__file__).resolve().parents[1]
 """The capture package, which lies below the root of a reference model."""
@@ -42,9 +42,27 @@ def place(error: BaseException, root: Path) -> str | None:
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
 
 
+def message_of(error: BaseException, longest: int = 300) -> str:
+    """What ``error`` says, on one line of at most ``longest`` characters.
+
+    An exception is an object of the model's code too: its ``__str__`` may raise, give no text, or give a gigabyte.
+    """
+    try:
+        text = str(error)[: 4 * longest]
+    except Exception as second:
+        return f"(its message cannot be had: __str__ raised {type(second).__name__})"
+    line = " ".join(text.encode(errors="replace").decode().split())
+    return line if len(line) <= longest else f"{line[:longest]}…"
+
+
 def failure_of(error: BaseException, root: Path) -> Failure:
-    """Classify ``error``: our own errors keep their fields, everything else is the model's code failing."""
-    text = "".join(traceback.format_list(own_frames(error.__traceback__, root)))
+    """Classify ``error``: our own errors keep their fields, everything else is the model's code failing.
+
+    What is raised with no line of the model's code on the way is said to be so: it may be of a library that was called
+    for the model, or of this program.
+    """
+    frames = own_frames(error.__traceback__, root)
+    text = "".join(traceback.format_list(frames))
     where = place(error, root)
     if isinstance(error, ImportError):
         error = _explained(error)
@@ -61,14 +79,38 @@ def failure_of(error: BaseException, root: Path) -> Failure:
             advice="Make the probe smaller with an override.",
             traceback=text,
         )
-    message = str(error).strip().splitlines()
+    if isinstance(error, SystemExit):
+        return _of_model(f"The model's code called sys.exit({_shown(error.code)}).", where, text)
+    message = message_of(error)
+    raised = f"{type(error).__name__}{': ' + message if message else ''}."
+    if frames:
+        return _of_model(f"The model's code raised {raised}", where, text)
+    innermost = traceback.extract_tb(error.__traceback__)[-1:]
     return Failure(
-        error=ModelCodeError.__name__,
-        what=f"The model's code raised {type(error).__name__}{': ' + message[0] if message else ''}.",
-        where=where,
-        advice=None,
-        traceback=text,
+        error=CaptureError.__name__,
+        what=f"Running the model raised, outside of its own code, {raised}",
+        where=_relative(f"{innermost[0].filename}:{innermost[0].lineno}", root) if innermost else None,
+        advice="If the model is not to blame, report it with the traceback, which --verbose shows.",
+        traceback="".join(traceback.format_tb(error.__traceback__)),
     )
+
+
+def bare_failure(error: BaseException) -> Failure:
+    """The least that can be said, for code that has replaced what :func:`failure_of` works with."""
+    return _of_model(
+        f"The model's code raised {type(error).__name__}, and changed Python so that no more is known.", None, ""
+    )
+
+
+def _of_model(what: str, where: str | None, text: str) -> Failure:
+    return Failure(error=ModelCodeError.__name__, what=what, where=where, advice=None, traceback=text)
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:200]
+    except Exception:
+        return type(value).__name__
 
 
 def _explained(error: ImportError) -> MissingStandInError:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import modeling_utils
 
+from openmodelatlas.capture.child.failures import message_of
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.rope import fit_lists
@@ -100,8 +101,8 @@ class HuggingFaceSubject:
             raise
         except Exception as error:
             raise ConfigurationError(
-                f"{self.config_class.__name__} refuses the configuration: {' '.join(str(error).split())[:300]}",
-                where=_key_in(str(error), values),
+                f"{self.config_class.__name__} refuses the configuration: {message_of(error)}",
+                where=_key_in(message_of(error), values),
             ) from error
         for name in ("_attn_implementation", "_experts_implementation"):
             if hasattr(config, name):

@@ -15,9 +15,9 @@ import msgspec
 import torch
 
 from openmodelatlas.capture.child import loader, true_size
-from openmodelatlas.capture.child.beside import Beside
+from openmodelatlas.capture.child.beside import Beside, end_stray_copy
 from openmodelatlas.capture.child.compact import compact
-from openmodelatlas.capture.child.failures import place
+from openmodelatlas.capture.child.failures import message_of, place
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
 from openmodelatlas.capture.child.probes import run_probe
@@ -164,7 +164,7 @@ class Capture:
             else:
                 if last is not None:
                     where = place(last, subject.roots["source"])
-                    reason = " ".join(str(last).split())[:200]
+                    reason = message_of(last, 200)
                     self.notes.append(
                         f"Probe sizes: {plan.rung.text}. The code refused freer ones "
                         f"({f'{where}: ' if where else ''}{type(last).__name__}: {reason})."
@@ -200,6 +200,7 @@ class Capture:
         probe = plan.probes[index]
         with self.clock.stage(f"probe {probe.name}"):
             recording, values, notes = run_probe(subject, plan.settings[index], probe, keep_values=index == 0)
+        end_stray_copy()
         with self.clock.stage("write"):
             self._write(recording)
             if index == 0:
@@ -239,7 +240,7 @@ class Capture:
             except Exception as error:
                 if probe.dtype == "float32":
                     raise
-                reason = " ".join(str(error).split())[:200]
+                reason = message_of(error, 200)
                 where = place(error, subject.roots["source"])
                 self.notes.append(
                     f"The code does not run in {probe.dtype} on this machine "
@@ -257,7 +258,7 @@ class Capture:
                 model = subject.instantiate({}, str(dtype), "meta")
         except Exception as error:  # the model's code may raise anything
             where = place(error, subject.roots["source"])
-            return [], f"{where or 'meta device'}: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            return [], f"{where or 'meta device'}: {type(error).__name__}: {message_of(error)}"
         parameters = [described for described, _ in describe_parameters(model)]
         if any(tensor.device.type != "meta" for tensor in model.parameters()):
             self.notes.append("Some parameters of the published size were made off the meta device.")

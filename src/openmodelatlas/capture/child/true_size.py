@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from openmodelatlas.capture.child.failures import place
+from openmodelatlas.capture.child.failures import message_of, place
 from openmodelatlas.capture.child.probes import run_phases
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.subject import Subject
@@ -41,8 +41,7 @@ def run_true_size(subject: Subject, model: torch.nn.Module, probe: Probe) -> Rec
             run_phases(model, recorder, inputs, probe.seed)
     except Exception as error:  # the model's code may raise anything; the prefix is kept
         where = place(error, subject.roots["source"])
-        message = " ".join(str(error).split())[:300]
-        failure = f"{where or type(error).__module__}: {type(error).__name__}: {message}"
+        failure = f"{where or type(error).__module__}: {type(error).__name__}: {message_of(error)}"
     recording, _ = recorder.finish(probe, failure)
     return recording
 
