@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from openmodelatlas.capture.child import loader
 from openmodelatlas.capture.child.lengths import LONGEST, SHORTEST, texts_beside, written_lengths
 from openmodelatlas.capture.child.sizes import Plan, Published, choose
+from openmodelatlas.capture.child.source_package import PACKAGE
 from openmodelatlas.errors import ConfigurationError
 from tests.capture.child.conftest import MakeJob
 
@@ -81,26 +82,40 @@ def test_lengths_of_several_texts() -> None:
 
 
 def test_texts_are_those_of_the_models_own_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def loaded(name: str, place: str, folder: Path = tmp_path) -> None:
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_text(name)
+    def loaded(name: str, file: str) -> None:
+        (tmp_path / file).write_text(name)
         module = ModuleType(name)
-        module.__file__ = str(folder / place)
+        module.__file__ = str(tmp_path / file)
         monkeypatch.setitem(sys.modules, name, module)
 
-    source, other = tmp_path / "source", tmp_path / "other"
-    loaded("oma_test.models.one", "oma_test/models/one.py", source)
-    loaded("oma_test.models.two", "oma_test/models/two.py", source)
-    loaded("oma_test.kernels.three", "oma_test/kernels/three.py", source)
-    loaded("oma_test.far.four", "oma_test/far/four.py", other)
-    loaded("oma_stranger", "oma_stranger.py", source)
+    loaded("oma_test.models.one", "one.py")
+    loaded("oma_test.models.two", "two.py")
+    loaded("oma_test.kernels.three", "three.py")
+    loaded("oma_stranger", "stranger.py")
+    loaded(f"{PACKAGE}.four", "four.py")
+    loaded(f"{PACKAGE}.nested.five", "five.py")
     gone = ModuleType("oma_test.models.gone")
     gone.__file__ = str(tmp_path / "gone.py")
     monkeypatch.setitem(sys.modules, gone.__name__, gone)
-    texts = texts_beside("oma_test.models.one", source)
-    assert texts == ["oma_test.kernels.three", "oma_test.models.one", "oma_test.models.two"]
-    assert texts_beside("oma_stranger", source) == ["oma_stranger"]
-    assert texts_beside("oma_nowhere", source) == []
+    assert texts_beside("oma_test.models.one") == ["oma_test.models.one", "oma_test.models.two"]
+    with_file = texts_beside("oma_test.models.one", {tmp_path / "three.py"})
+    assert with_file == ["oma_test.kernels.three", "oma_test.models.one", "oma_test.models.two"]
+    assert texts_beside(f"{PACKAGE}.four") == [f"{PACKAGE}.four", f"{PACKAGE}.nested.five"]
+    assert texts_beside("oma_stranger") == ["oma_stranger"]
+    assert texts_beside("oma_nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "lengths"), [("deepseek_v3", {}), ("llama", {}), ("gpt_oss", {}), ("qwen3_next", {"chunk_size": 64})]
+)
+def test_an_installed_model_has_the_lengths_of_its_own_package(
+    kind: str, lengths: dict[str, int], make_job: MakeJob
+) -> None:
+    """Not those of the library around it."""
+    from openmodelatlas.capture.child.huggingface import transformers_subject
+
+    job = make_job({}, {"model_type": kind}, kind="transformers", entry=kind)
+    assert transformers_subject(job).published().lengths == lengths
 
 
 def plan_of(configuration: dict[str, Any], lengths: dict[str, int], **keywords: Any) -> Plan:
@@ -169,11 +184,4 @@ def make(vocab_size=500, hidden_size=64):
 
 def test_a_factory_has_the_lengths_of_its_module(make_job: MakeJob) -> None:
     job = make_job({"made.py": FACTORY, "helper.py": "CHUNK_LIMIT = 99\n"}, kind="factory", entry="made:make")
-    assert loader.load(job).published().lengths == {"BLOCK_SIZE": 32}
-
-
-def test_an_installed_model_has_the_lengths_of_its_package(make_job: MakeJob) -> None:
-    from openmodelatlas.capture.child.huggingface import transformers_subject
-
-    job = make_job({}, {"model_type": "qwen3_next"}, kind="transformers", entry="qwen3_next")
-    assert transformers_subject(job).published().lengths == {"chunk_size": 64}
+    assert loader.load(job).published().lengths == {"BLOCK_SIZE": 32, "CHUNK_LIMIT": 99}

@@ -37,6 +37,7 @@ class FactorySubject:
     def __init__(self, job: Job, factory: Callable[..., Any]) -> None:
         self.factory = factory
         self.roots = {"source": Path(job.root)}
+        self.files = frozenset(Path(job.root) / path for path in job.files)
         self.notes: list[str] = []
         self.keywords: dict[str, Any] = {}
         self.takes_dictionary = False
@@ -70,7 +71,7 @@ class FactorySubject:
     def published(self) -> Published:
         """See :class:`Subject`."""
         origins = {key: "file" if key in self.file_keys else "class default" for key in self.configuration}
-        texts = texts_beside(getattr(self.factory, "__module__", ""), self.roots["source"])
+        texts = texts_beside(getattr(self.factory, "__module__", ""), self.files)
         lengths = written_lengths(texts, last_parts(self.configuration))
         return Published(copy.deepcopy(self.configuration), origins, lengths=lengths)
 

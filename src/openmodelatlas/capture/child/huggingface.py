@@ -61,7 +61,7 @@ class HuggingFaceSubject:
         values = flat(effective)
         origins = {path: "file" if path in given else "class default" for path in values}
         published = Published(effective, origins)
-        texts = texts_beside(self.model_class.__module__, self.roots["source"])
+        texts = texts_beside(self.model_class.__module__)
         published.lengths.update(written_lengths(texts, last_parts(effective)))
         for path in values:
             if path not in given and not self._accepts(path):

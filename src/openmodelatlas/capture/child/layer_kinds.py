@@ -109,7 +109,7 @@ class LayerKinds:
             read = tuple(self._argument(value, run, arguments) for value in values)
             self._note(seen, ("operation", operation.function, operation.span, tuple(operation.keywords), read), values)
         for call in self.calls[run.call.index :]:
-            told = tuple(_plain(value) for value in call.arguments.values())
+            told = tuple(self._argument(value, run, arguments) for value in call.arguments.values())
             counted = [None if _is_own_number(*item, run.index) else item[1] for item in call.arguments.items()]
             self._note(seen, (call.kind, call.name, call.code, call.site, tuple(call.arguments), told), counted)
         numbers = {
@@ -138,11 +138,19 @@ class LayerKinds:
         if "tensor" in value:
             return self._origin(value["tensor"], run, arguments)
         if "list" in value:
-            parts = value["list"]
-            return "list", frozenset(self._argument(part, run, arguments) for part in parts), _plain(value)
+            return "list", self._parts(value["list"], run, arguments), _plain(value)
         if "slice" in value:
             return "slice", tuple(self._argument(part, run, arguments) for part in value["slice"])
         return _plain(value)
+
+    def _parts(self, parts: Sequence[Any], run: LayerRun, arguments: Mapping[int, str]) -> tuple[Hashable, ...]:
+        """Elements of a collection; what a loop collected (one for each expert that was hit) counts once."""
+        found: list[Hashable] = []
+        for part in parts:
+            described = self._argument(part, run, arguments)
+            if not (found and found[-1] == described and isinstance(described, tuple) and described[0] == "here"):
+                found.append(described)
+        return tuple(found)
 
     def _origin(self, number: int, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
         parameter = self.parameters.get(number)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from openmodelatlas.capture.child.kinds import flat
+from openmodelatlas.capture.child.source_package import PACKAGE
 
 SHORTEST, LONGEST = 8, 256
 """Shorter ones are below the tokens of every probe; longer ones would cost more than they show."""
@@ -25,12 +26,15 @@ _LENGTH = re.compile(r"len|seq|tokens|shape\[(1|-2)\]|size\((dim=)?(1|-2)\)|\b[T
 _CEILING = re.compile(r"cdiv|ceil_?div", re.IGNORECASE)
 
 
-def texts_beside(module_name: str, root: Path) -> list[str]:
-    """Texts of the loaded modules that belong to ``module_name``: its package, and the source's folder.
+def texts_beside(module_name: str, files: Container[Path] = ()) -> list[str]:
+    """Texts of the loaded modules that are the model's own code.
+
+    These are the module, those of its package, all of a source that is imported as a package of ours, and ``files``.
+    Libraries that it calls have lengths too, but of paths that need not be this model's.
 
     Args:
-        module_name: the module that holds the model; alone if it is in no package.
-        root: the source's folder; modules below it count if they share their outermost package with the model's.
+        module_name: the module that holds the model.
+        files: further files of the source.
     """
     package, outermost = module_name.rpartition(".")[0], module_name.partition(".")[0]
     texts: list[str] = []
@@ -39,9 +43,8 @@ def texts_beside(module_name: str, root: Path) -> list[str]:
         if not file or not file.endswith(".py"):
             continue
         beside = name == module_name or (bool(package) and name.rpartition(".")[0] == package)
-        if not beside and name.partition(".")[0] == outermost:
-            beside = Path(file).is_relative_to(root)
-        if beside:
+        ours = outermost == PACKAGE and name.partition(".")[0] == PACKAGE
+        if beside or ours or Path(file) in files:
             try:
                 texts.append(Path(file).read_text(encoding="utf-8", errors="replace"))
             except OSError:
