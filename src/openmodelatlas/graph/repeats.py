@@ -19,7 +19,8 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
     if not draft.loop.merged:
         rounds = len(draft.variant.rounds) if draft.variant is not None else len(draft.loop.members[0].rounds)
         return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=_times(str(rounds)))
-    seen = [number for member in draft.loop.members for row in member.counts for number in row]
+    probes = [index for index in range(len(trees)) if index != sizes.roles.true_size]
+    seen = [number for member in draft.loop.members for index in probes for number in member.counts[index]]
     observed = (min(seen), max(seen))
     range_seen = f"{observed[0]} to {observed[1]} in the probes"
     dimension = sizes.count(phase, draft.loop.members)

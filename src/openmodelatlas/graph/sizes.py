@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.full_size import FullSizeRun
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
@@ -17,6 +18,9 @@ _EXPERTS_PER_TOKEN = re.compile(
     r"(^|\.)(num_experts_per_tok(en)?|top_k_experts|moe_top_?k|moe_k|num_selected_experts)$"
 )
 _EXPERTS = re.compile(r"(^|\.)(n_routed_experts|num_(local_|routed_)?experts|moe_num_experts)$")
+
+_OF_A_RUN = re.compile(r"\b[TP]\b")
+_DECIDED = "rounds that the values decide on"
 
 _NO_PUBLISHED_DTYPE = "the configuration names no other element type, or no probe could run in it"
 
@@ -134,9 +138,12 @@ class Sizes:
         """For each probe, the shape of the ``index``-th result in each instance."""
         rows: list[tuple[tuple[int, ...], ...]] = []
         for tree, events in zip(self._trees, site.instances, strict=True):
-            operations, tensors = tree.recording.operations, tree.recording.tensors
-            outputs = [operations[event].outputs for event in events]
-            rows.append(tuple(tuple(tensors[row[index]].shape) for row in outputs if index < len(row)))
+            shapes = tree.result_shapes
+            if len(events) == 1:
+                found = shapes[events[0]]
+                rows.append((found[index],) if index < len(found) else ())
+            else:
+                rows.append(tuple(shapes[event][index] for event in events if index < len(shapes[event])))
         return rows
 
     def _context(self, site: Site, parent: int) -> int:
@@ -208,22 +215,32 @@ class Sizes:
     def count(self, phase: Phase, loops: Sequence[LoopSite]) -> Dimension:
         """How often a loop goes round; :class:`DataDependent` where values decide, even if every round ran.
 
-        The run at full size has no values: a loop that it passes without a round, though it came by, is one that
-        values drive. (With many tokens every expert may be hit in every probe.)
+        With many tokens every expert may be hit in every probe. The run at full size has no values: a loop over what
+        they select goes round no more there, or its function ends the run by asking for them.
         """
         observed: Observed = tuple(
             tuple(number for loop in loops for number in loop.counts[probe]) for probe in range(len(self._trees))
         )
-        flat = tuple(number for row in observed for number in row)
-        roles = self._roles
-        full, repeat, first = roles.true_size, roles.repeat, roles.solving[0]
-        passed_by = full is not None and any(self._frames[loop].instances[full] for loop in loops)
-        values_decide = repeat is not None and observed[repeat] != observed[first]
-        if values_decide or (full is not None and passed_by and not any(observed[full])):
-            return DataDependent(name="rounds that the values decide on", depends_on="values", bound=None)
+        roles, dependent = self._roles, DataDependent(name=_DECIDED, depends_on="values", bound=None)
+        if roles.repeat is not None and observed[roles.repeat] != observed[roles.solving[0]]:
+            return dependent
         if any(len(set(row)) != 1 for row in observed[: len(roles.solving) + 1]):
+            flat = tuple(number for row in observed for number in row)
             return Unresolved(reason="differs between the places that were folded", observed=flat)
-        return self._solve(phase, tuple(row[:1] for row in observed))
+        rows = [row[:1] for row in observed]
+        full = roles.true_size
+        if full is None:
+            return self._solve(phase, tuple(rows))
+        frames = [(loop, self._frames[loop].instances[full]) for loop in loops]
+        seen = FullSizeRun(self._trees[full], full).rounds(frames)
+        rows[full] = () if seen.rounds is None else (seen.rounds,)
+        solved = self._solve(phase, tuple(rows))
+        known = isinstance(solved, Symbolic | Constant)
+        if seen.rounds == 0 and not known:
+            return dependent
+        if seen.asked and not (isinstance(solved, Symbolic) and _OF_A_RUN.search(solved.expression)):
+            return dependent  # a number of rounds that follows T in all probes is no accident
+        return solved
 
     def experts(self) -> tuple[tuple[str, int], tuple[str, int]] | None:
         """Configuration keys and published values of how many experts a token takes, and how many there are."""
