@@ -76,13 +76,12 @@ def install_standins(job: Job) -> None:
     No others: libraries beside them (``transformers``) choose between a kernel and PyTorch of their own by what can be
     imported, and their own PyTorch shows more than one kernel call.
     """
-    if job.kind in ("transformers", "reference"):
-        return
     wanted: set[str] = set()
-    for path in job.files:
+    for path in job.files if job.kind not in ("transformers", "reference") else ():
         if path.endswith(".py"):
-            text = (Path(job.root) / path).read_text(encoding="utf-8", errors="replace")
-            with contextlib.suppress(SyntaxError, ValueError):  # the loader says so, with its place
+            # What cannot be read or parsed the loader tells, with its place.
+            with contextlib.suppress(OSError, SyntaxError, ValueError):
+                text = (Path(job.root) / path).read_text(encoding="utf-8", errors="replace")
                 wanted |= standins.imported_standins(text)
     standins.install(wanted)
 
