@@ -1,4 +1,4 @@
-"""Model code that works against the recorder: whatever it does to Python, one clear error or a whole atlas comes of it."""
+"""Model code that works against the recorder: one clear error or a whole atlas comes of it."""
 
 from __future__ import annotations
 

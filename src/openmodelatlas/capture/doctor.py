@@ -114,7 +114,10 @@ def check_sandbox() -> list[DoctorCheck]:
         return [DoctorCheck(name="sandbox", ok=False, detail=str(error), advice="Do not run code you do not trust.")]
     found = [
         DoctorCheck(
-            name=f"sandbox: {each.name}", ok=each.on, detail=each.detail, advice="" if each.on else _advice(each)
+            name=f"sandbox: {each.name}",
+            ok=each.on or (None if each.name == "process limit" else False),
+            detail=each.detail,
+            advice="" if each.on else _advice(each),
         )
         for each in protections
     ]
@@ -130,6 +133,8 @@ def _advice(protection: Protection) -> str:
         return "Allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)."
     if protection.name == "files":
         return "Use Linux 5.13 or later with Landlock among its security modules (lsm=landlock,…)."
+    if protection.name == "process limit":
+        return "Run as an ordinary user, or use Linux 6.14 or later: model code run by root can fork without end."
     return "Run on Linux, or in a container or virtual machine, code you do not trust."
 
 

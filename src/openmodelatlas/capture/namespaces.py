@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +54,21 @@ def mount_own_process_list() -> None:
     """Show at ``/proc`` the processes of this namespace only. Raises OSError."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+
+
+def limit_processes(most: int) -> None:
+    """Let no more than about ``most`` processes and threads live in this process namespace. Raises OSError.
+
+    The limit of ``setrlimit`` does not hold for the real root user (``copy_process`` in the kernel's ``kernel/fork.c``),
+    so that a model that forks without end would bring a machine to a halt before anybody could end it. A process
+    namespace has a highest number of its own since Linux 6.14 (https://docs.kernel.org/admin-guide/sysctl/kernel.html);
+    before that the setting is one of the whole machine, which is left alone. The kernel accepts no number below 301, or
+    8 for each processor. ``/proc`` must be that of the namespace.
+    """
+    release = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    if release < (6, 14):
+        raise OSError(f"Linux {os.uname().release} limits no process namespace (6.14 does)")
+    Path("/proc/sys/kernel/pid_max").write_text(str(max(most, 512, 8 * (os.cpu_count() or 1))))
 
 
 def make_read_only(*, but: Sequence[str]) -> None:

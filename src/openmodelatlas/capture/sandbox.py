@@ -89,6 +89,7 @@ def enter(policy: Policy, separated: str | None) -> list[Protection]:
     if alone:
         steps[:0] = [
             ("own process list", namespaces.mount_own_process_list, "/proc shows the child's processes only"),
+            *_process_limit(policy),
             ("read-only file system", lambda: namespaces.make_read_only(but=policy.writable), "but for its folders"),
         ]
     for name, action, detail in steps:
@@ -104,6 +105,15 @@ def enter(policy: Policy, separated: str | None) -> list[Protection]:
         )
         found.append(Protection("audit hook", True, "refuses from Python what the kernel cannot; no wall"))
     return found
+
+
+def _process_limit(policy: Policy) -> list[tuple[str, Callable[[], object], str]]:
+    """For root, to whom the resource limit on processes does not apply."""
+    if os.getuid() != 0:
+        return []
+    return [
+        ("process limit", lambda: namespaces.limit_processes(policy.processes), "the namespace's own highest number")
+    ]
 
 
 def _try(found: list[Protection], name: str, action: Callable[[], object], detail: str) -> None:

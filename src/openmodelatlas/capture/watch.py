@@ -149,6 +149,7 @@ class Watch:
         used = processes.usage(self._process.pid)
         if used.tasks > limits.processes + self._own_tasks:
             self._exceed(f"The model's code started more than {limits.processes} processes and threads.")
+            return  # at once: measuring memory exactly takes longer the more of them there are
         if used.memory_bytes > limits.memory_bytes:
             exact = processes.proportional_memory(used.processes) if len(used.processes) > 1 else None
             if exact is None or exact > limits.memory_bytes:

@@ -107,6 +107,13 @@ def test_starts_many(run: Run, entry: str) -> None:
         run(entry, processes=8)
 
 
+def test_forks_without_end(run: Run) -> None:
+    started = time.monotonic()
+    with pytest.raises(LimitError, match="more than 8 processes and"):
+        run("forks_without_end", processes=8)
+    assert time.monotonic() - started < 20
+
+
 def test_a_grandchild_does_not_outlive_the_run(
     run: Run, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

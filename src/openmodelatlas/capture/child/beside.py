@@ -17,7 +17,8 @@ from openmodelatlas.capture import kernel
 
 _READ_AT_ONCE = 2**20
 _LOOK_EVERY = 0.1  # seconds; only a pipe that somebody else keeps open makes anybody wait for it
-_own = os.getpid()
+_OWN = [os.getpid()]
+"""The one process that the capture knows here; a fork of :meth:`Beside.start` enters itself."""
 
 
 def end_stray_copy() -> None:
@@ -25,7 +26,7 @@ def end_stray_copy() -> None:
 
     Two processes would write the same files, and the first error of either would end the capture.
     """
-    if os.getpid() != _own:
+    if os.getpid() != _OWN[0]:
         os._exit(0)
 
 
@@ -107,9 +108,8 @@ class Beside:
 
 def _work(work: Callable[[], bytes], pipe: int) -> None:
     """The whole life of the second process; never returns into code of the first."""
-    global _own
     code = 1
-    _own = os.getpid()
+    _OWN[0] = os.getpid()
     try:
         if kernel.is_linux():
             kernel.die_with_parent()

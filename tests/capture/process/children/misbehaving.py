@@ -147,6 +147,14 @@ def forks_a_lot(job):
     time.sleep(60)
 
 
+def forks_without_end(job):
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            pass
+
+
 def starts_threads(job):
     import threading
 
