@@ -90,7 +90,7 @@ def test_shapes_are_written_as_in_the_field(samples: list[Any]) -> None:
     assert output(sample, "layers/dense/block-output") == "[B batch, T positions, 7168 d]"
     assert output(sample, "layers/dense/self-attn/query") == "[B batch, T positions, 8192 h·e]"
     assert output(sample, "layers/moe/mlp/experts/routed") == "[tokens routed to this expert, 7168 d]"
-    assert output(running, "layers/first/stored") == "[B·T, 1, 2, 3 by layer, 7168 d, ?]"
+    assert output(running, "layers/first/stored") == "[B·T, 1–3 by layer, 7168 d, ?]"
     notes = [axis.note for axis in build_page(running, "layers/first/stored").outputs[0].shape or ()]
     assert notes[3] == "not resolved: No expression fits all probes. Observed in the probes: 3, 5, 5."
 
@@ -98,7 +98,7 @@ def test_shapes_are_written_as_in_the_field(samples: list[Any]) -> None:
 def test_a_tensor_has_contextual_evidence_from_what_makes_and_encloses_it(samples: list[Any]) -> None:
     page = build_page(samples[0], "layers/dense/block-output")
     assert [(source.kind, source.origin) for source in page.sources] == [
-        ("contextual", "Add"),
+        ("contextual", "Add (second)"),
         ("contextual", "1 dense block"),
     ]
     assert page.description == "The result of `residual + hidden_states`."
@@ -125,7 +125,9 @@ def test_what_cannot_be_had_says_why(samples: list[Any]) -> None:
     assert page.outputs[0].note == "The probe in the published dtype did not run: no kernel for bfloat16."
     assert page.tensor is not None
     assert page.tensor.note == "Only the values of block outputs are kept."
-    assert build_page(samples[0], "layers/dense/self-attn/q-proj").code is None
+    projection = build_page(samples[0], "layers/dense/self-attn/q-proj")
+    assert projection.code is not None
+    assert projection.code.name == "SampleAttention", "PyTorch's own module shows the code that runs it"
 
 
 def test_every_page_names_the_source_and_what_was_passed_over(samples: list[Any]) -> None:
@@ -143,8 +145,8 @@ def test_every_page_names_the_source_and_what_was_passed_over(samples: list[Any]
     [
         ("", "Runs `SampleForCausalLM` (17 operations), 61 layers."),
         ("layers", "61 transformer blocks, in order of execution: 1 dense block, 60 MoE blocks."),
-        ("layers/dense/self-attn", "Runs `SampleAttention` (4 operations)."),
-        ("layers/moe/mlp/experts", "A loop in the model's code: 8 of 384 per token."),
+        ("layers/dense/self-attn", "Runs `SampleAttention` (4 operations): Q proj, Softmax, Matmul."),
+        ("layers/moe/mlp/experts", "A loop in the model's code: 8 of 384 per token. Each round: Expert."),
         ("input-ids", "Handed in from outside: no recorded operation computes it."),
         ("embed-tokens", "Runs `torch.nn.Embedding`. Looks up one row of the weight matrix for every index."),
     ],

@@ -126,9 +126,15 @@ def _axis(value: Any, axes: Sequence[str]) -> str | None:
 
 
 def argument_text(value: Any) -> str:
-    """An encoded argument (see ``capture.recording``) as one would write it in the code."""
+    """An encoded argument as one would write it in the code.
+
+    The forms are those of ``capture.recording`` and of ``graph.document.Node.published``: a solved size is its
+    published value, or its expression where the run decides; what is known of the probe only says so.
+    """
     if isinstance(value, str):
         return repr(value)
+    if isinstance(value, Mapping) and "size" in value:
+        return str(value["size"]).replace("*", "·") if value.get("value") is None else str(value["value"])
     if not isinstance(value, Mapping) or len(value) != 1:
         return str(value)
     (kind, inner), *_ = value.items()
@@ -139,6 +145,8 @@ def argument_text(value: Any) -> str:
     elif kind == "slice" and isinstance(inner, list) and len(inner) == 3:
         start, stop, step = ("" if item is None else argument_text(item) for item in inner)
         text = f"{start}:{stop}" + (f":{step}" if step else "")
+    elif kind == "probe":
+        text = f"{argument_text(inner)} in the probe"
     elif kind in _WORDS:
         text = _WORDS[kind]
     else:

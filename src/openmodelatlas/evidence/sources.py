@@ -114,7 +114,7 @@ class EvidenceFinder:
         found.append(
             Evidence(
                 kind=kind,
-                origin=owner.label or owner.title,
+                origin=_spoken(owner),
                 claim=claim_for(owner, name, own, branches_of(owner, self._nodes)),
                 id=_slug(name or f"{code.file} {code.first}"),
                 repository=cited.repository,
@@ -135,6 +135,13 @@ class EvidenceFinder:
             text = "".join(f"{line}\n" for line in self._lines_of(lines.file)[lines.first - 1 : lines.last])
             self._hashes[key] = hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()
         return self._hashes[key]
+
+
+def _spoken(node: Node) -> str:
+    """What a node is called away from its place: operations by their title, layer groups without their condition."""
+    if node.kind == "layer group":
+        return re.split(r", (?:where|unless) ", node.label, maxsplit=1)[0]
+    return node.title if node.kind in ("operation", "kernel") else node.label or node.title
 
 
 def _inside(node: Node, code: Lines) -> tuple[int, int] | None:

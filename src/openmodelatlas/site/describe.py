@@ -8,6 +8,10 @@ from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.evidence.branches import branches_of, outcome_for
 from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.graph.document import Node
+from openmodelatlas.site.arguments import published_arguments
+from openmodelatlas.site.words import crumb_label, name_within, one_line, split_condition
+
+_SHOWN_STEPS = 8
 
 # Modules of torch that are one operation.
 _MODULE_OPERATIONS = {
@@ -40,32 +44,52 @@ def describe_node(
         layers: number of layers inside, for the model.
     """
     if node.kind == "operation":
-        return describe_operation(node.function or node.title, node.arguments, axes)
+        return describe_operation(node.function or node.title, published_arguments(node), axes)
     if node.kind == "tensor":
         return _describe_tensor(node, nodes)
     if node.kind in ("model", "phase", "module", "function"):
-        return _describe_call(node, operations, axes, layers)
+        return _describe_call(node, nodes, operations, axes, layers)
     return _describe_structure(node, nodes)
 
 
 def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
     """For layer groups, branches, loops and kernels."""
     if node.kind == "layer group":
-        inside = [nodes[address] for address in node.children]
-        inside = [child for child in inside if child.kind != "tensor" and not child.plumbing]
-        if node.class_name:
-            text = f"Runs `{node.class_name}`{_standing_for(node)}: {', '.join(child.label for child in inside)}."
-        elif node.count > 1 and inside and inside[0].members:
-            text = f"{node.label}, in order of execution: {', '.join(child.label for child in inside)}."
-        else:
-            text = f"{node.label}{_standing_for(node)}."
+        text = _describe_layers(node, nodes)
     elif node.kind == "branch":
         text = _describe_branch(node, nodes)
     elif node.kind == "loop":
-        text = f"A loop in the model's code{f': {node.repeat.note}' if node.repeat else ''}."
+        often = f": {node.repeat.note}" if node.repeat else ""
+        text = f"A loop in the model's code{often}.{_steps(node, nodes, ' Each round: ')}"
     else:
         text = f"Runs the kernel `{node.function or node.title}`, which is recorded as one operation."
     return text
+
+
+def _describe_layers(node: Node, nodes: Mapping[str, Node]) -> str:
+    if node.class_name:
+        text = f"Runs `{node.class_name}`{_standing_for(node)}{_steps(node, nodes, ': ') or '.'}"
+    elif node.count > 1 and any(nodes[address].members for address in node.children):
+        text = f"{crumb_label(node)}, in order of execution{_steps(node, nodes, ': ') or '.'}"
+    else:
+        text = f"{crumb_label(node)}{_standing_for(node)}."
+    _, test, outcome = split_condition(node.label)
+    if test:
+        text += (
+            f" What tells them from other layers of the kind: `{one_line(test, 100)}` is {str(outcome).lower()} here."
+        )
+    return text
+
+
+def _steps(node: Node, nodes: Mapping[str, Node], opening: str) -> str:
+    """What is directly inside, in order of execution, plumbing and tensors left out; empty if there is nothing."""
+    inside = [nodes[address] for address in node.children]
+    steps = [name_within(child) for child in inside if child.kind not in ("tensor", "phase") and not child.plumbing]
+    if not steps:
+        return ""
+    shown = steps if len(steps) <= _SHOWN_STEPS + 1 else steps[:_SHOWN_STEPS]
+    rest = f", and {len(steps) - len(shown)} more" if len(shown) < len(steps) else ""
+    return f"{opening}{', '.join(shown)}{rest}."
 
 
 def _describe_branch(node: Node, nodes: Mapping[str, Node]) -> str:
@@ -74,13 +98,23 @@ def _describe_branch(node: Node, nodes: Mapping[str, Node]) -> str:
         return "A condition in the model's code."
     outcome = outcome_for(branches[0], node)
     words = {"true": ", which is true here", "false": ", which is false here", "both": ", true and false in turn here"}
-    steps = [nodes[address].label for address in node.children if nodes[address].kind != "tensor"]
-    runs = f" Here it runs: {', '.join(steps)}." if steps else " Here nothing is computed."
-    test = _one_line(branches[0].test)
+    runs = _steps(node, nodes, " Here it runs: ") or f" Here nothing is computed{_renamed(node)}."
+    test = one_line(branches[0].test, 100)
     return f"Layers differ here: what runs depends on `{test}`{words.get(outcome or '', '')}.{runs}"
 
 
-def _describe_call(node: Node, operations: int, axes: Sequence[str], layers: int) -> str:
+def _renamed(node: Node) -> str:
+    """What an assignment that computes nothing gives a new name."""
+    read = {port.tensor: port.name for port in node.inputs}
+    pairs = [
+        (port.name, read[port.tensor])
+        for port in node.outputs
+        if port.tensor in read and read[port.tensor] != port.name
+    ]
+    return ": " + ", ".join(f"`{new}` is `{old}`" for new, old in pairs) if pairs else ""
+
+
+def _describe_call(node: Node, nodes: Mapping[str, Node], operations: int, axes: Sequence[str], layers: int) -> str:
     """For the model, phases, modules and functions."""
     inside = f" ({operations} operation{'' if operations == 1 else 's'})" if operations else ""
     if node.kind == "phase":
@@ -90,11 +124,11 @@ def _describe_call(node: Node, operations: int, axes: Sequence[str], layers: int
         depth = f", {layers} layers" if layers else ""
         return f"Runs `{name}`{inside}{depth}."
     if node.kind == "function":
-        return f"Calls `{node.function or node.title}`{inside}."
+        return f"Calls `{node.function or node.title}`{inside}{_steps(node, nodes, ': ') or '.'}"
     known = _MODULE_OPERATIONS.get(name)
     if known is not None:
-        return f"Runs `{name}`. {describe_operation(known, node.arguments, axes)}"
-    return f"Runs `{name}`{inside}."
+        return f"Runs `{name}`. {describe_operation(known, published_arguments(node), axes)}"
+    return f"Runs `{name}`{inside}{_steps(node, nodes, ': ') or '.'}"
 
 
 def _describe_tensor(node: Node, nodes: Mapping[str, Node]) -> str:
@@ -102,14 +136,9 @@ def _describe_tensor(node: Node, nodes: Mapping[str, Node]) -> str:
     if producer is None:
         return "Handed in from outside: no recorded operation computes it."
     if producer.kind in ("operation", "kernel") and producer.symbol is not None:
-        return f"The result of `{_one_line(producer.symbol.text)}`."
-    return f"What {producer.label or producer.title} gives."
+        return f"The result of `{one_line(producer.symbol.text, 100)}`."
+    return f"What {crumb_label(producer)} gives."
 
 
 def _standing_for(node: Node) -> str:
     return f" in {layers_text(node.members)}" if node.members else ""
-
-
-def _one_line(text: str) -> str:
-    joined = " ".join(text.split())
-    return joined if len(joined) <= 100 else f"{joined[:99]}…"

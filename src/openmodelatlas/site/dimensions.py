@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from openmodelatlas.errors import ShapeError
+from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 from openmodelatlas.shapes.display import short
@@ -12,6 +13,7 @@ from openmodelatlas.shapes.parsing import parse
 from openmodelatlas.site.fields import PageDimension
 
 _SHOWN_VALUES = 6
+_SHOWN_GROUPS = 12
 
 
 class DimensionWriter:
@@ -22,9 +24,28 @@ class DimensionWriter:
         self._symbols = {key: size.symbol for key, size in sizes.items()}
         self._written: dict[Dimension, PageDimension] = {}
 
-    def shape(self, dimensions: Iterable[Dimension]) -> tuple[PageDimension, ...]:
-        """The dimensions of one tensor, one per axis, in elements."""
-        return tuple(self.dimension(dimension) for dimension in dimensions)
+    def shape(self, dimensions: Iterable[Dimension], members: Sequence[int] = ()) -> tuple[PageDimension, ...]:
+        """The dimensions of one tensor, one per axis, in elements; ``members`` are the layers it stands for."""
+        return tuple(
+            _write_varying(dimension.values, members) if isinstance(dimension, Varying) else self.dimension(dimension)
+            for dimension in dimensions
+        )
+
+    def join(self, axes: Sequence[PageDimension]) -> PageDimension:
+        """One axis of tensors that members read or give instead of each other."""
+        first = axes[0]
+        if all(axis.text == first.text for axis in axes):
+            return first
+        texts = list(dict.fromkeys(axis.text.removesuffix(_BY_LAYER) for axis in axes))
+        return PageDimension(
+            symbol=None,
+            name=None,
+            value=None,
+            expression=None,
+            kind="varying",
+            text=f"{' or '.join(texts)}{_BY_LAYER}",
+            note="differs between the layers: " + "; ".join(axis.note for axis in axes if axis.note),
+        )
 
     def dimension(self, dimension: Dimension) -> PageDimension:
         """One axis, in elements."""
@@ -50,22 +71,16 @@ class DimensionWriter:
                 text=str(dimension.value),
             )
         if isinstance(dimension, DataDependent):
-            name = text = dimension.name
-            note = f"depends on values: decided by {dimension.depends_on}"
+            name = dimension.name
+            text = name.partition(" of `")[0]  # the loop that it changes in is told in the note
+            note = f"depends on values: decided by {dimension.depends_on}" if text == name else name
             if dimension.bound:
                 note += f"; {dimension.bound}"
             return PageDimension(
                 symbol=symbol, name=name, value=value, expression=None, kind="data-dependent", text=text, note=note
             )
         if isinstance(dimension, Varying):
-            values = [str(item) for item in dimension.values]
-            note = f"by member: {', '.join(values)}"
-            if len(values) > _SHOWN_VALUES:
-                values = [*values[: _SHOWN_VALUES - 2], "…", values[-1]]
-            text = f"{', '.join(values)} by layer"
-            return PageDimension(
-                symbol=symbol, name=name, value=value, expression=None, kind="varying", text=text, note=note
-            )
+            return _write_varying(dimension.values, ())
         observed = ", ".join(str(size) for size in dimension.observed)
         note = f"not resolved: {dimension.reason} Observed in the probes: {observed}."
         return PageDimension(
@@ -93,6 +108,26 @@ class DimensionWriter:
             kind="symbolic",
             text=text,
         )
+
+
+_BY_LAYER = " by layer"
+
+
+def _write_varying(values: Sequence[int], members: Sequence[int]) -> PageDimension:
+    """A number of each member: ``2–8 by layer``, and which layers have which."""
+    distinct = sorted(set(values))
+    if len(distinct) > 2 and distinct[-1] - distinct[0] == len(distinct) - 1:
+        text = f"{distinct[0]}–{distinct[-1]}"
+    else:
+        shown = [str(value) for value in distinct]
+        text = ", ".join(shown if len(shown) <= _SHOWN_VALUES else [*shown[: _SHOWN_VALUES - 2], "…", shown[-1]])
+    note = f"by member: {', '.join(map(str, values))}"
+    if len(members) == len(values) and len(distinct) <= _SHOWN_GROUPS:
+        layers = {value: [m for m, v in zip(members, values, strict=True) if v == value] for value in distinct}
+        note = "; ".join(f"{value} in {layers_text(numbers)}" for value, numbers in layers.items())
+    return PageDimension(
+        symbol=None, name=None, value=None, expression=None, kind="varying", text=f"{text}{_BY_LAYER}", note=note
+    )
 
 
 def shape_text(shape: Iterable[PageDimension] | None) -> str:

@@ -69,7 +69,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
             known, see ``note``.
         dtype: element type; ``null`` if not recorded, see ``note``.
         producer: address of the node that made it; ``null`` for parameters and what comes from outside.
-        producer_label: what a link to it says.
+        origin: the same as seen from this page: the outermost node that makes it and does not enclose this one.
         tensor: address of the tensor's page; ``null`` where it has none.
         parameter: true name, for parameters and buffers only.
         source: where it comes from.
@@ -82,7 +82,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
     shape: tuple[PageDimension, ...] | None
     dtype: str | None
     producer: str | None
-    producer_label: str | None
+    origin: Crumb | None
     tensor: str | None
     parameter: str | None
     source: Literal["tensor", "parameter", "buffer", "input", "outside"]
@@ -92,14 +92,36 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a node gives; attributes as in :class:`PageInput`, ``consumers`` are addresses of what reads it."""
+    """Something a node gives; attributes as in :class:`PageInput`.
+
+    Attributes:
+        consumers: addresses of the nodes that read it.
+        readers: the same as seen from this page.
+        others: what other members give instead.
+    """
 
     name: str
     shape: tuple[PageDimension, ...] | None
     dtype: str | None
     consumers: tuple[str, ...]
+    readers: tuple[Crumb, ...]
     tensor: str | None
     via: tuple[Crumb, ...]
+    others: tuple[Crumb, ...]
+    note: str | None
+
+
+class PageArgument(msgspec.Struct, frozen=True, kw_only=True):
+    """An argument that is no tensor, or an attribute of a module, at the published configuration.
+
+    Attributes:
+        name: as in the code.
+        text: the value as one would write it; sizes that the run decides are expressions.
+        note: what the sizes in it are, or that it is known of the probe only.
+    """
+
+    name: str
+    text: str
     note: str | None
 
 
@@ -110,6 +132,7 @@ class PageTensor(msgspec.Struct, frozen=True, kw_only=True):
         variable: name the code gives it.
         producer: address of the node that computes it.
         consumers: addresses of the nodes that read it.
+        origin, readers: the same as seen from the tensor's page.
         value: key of its probe value in the bundle.
         value_dtype, value_shape: of that value, in the probe.
         value_start: its first elements in row-major order (at most 8); a number that is not finite is ``null``.
@@ -119,6 +142,8 @@ class PageTensor(msgspec.Struct, frozen=True, kw_only=True):
     variable: str | None
     producer: str | None
     consumers: tuple[str, ...]
+    origin: Crumb | None
+    readers: tuple[Crumb, ...]
     value: str | None
     value_dtype: str | None
     value_shape: tuple[int, ...] | None
@@ -197,12 +222,19 @@ class PageCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageBranch(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition that layers take differently: layer numbers (from 1) by outcome."""
+    """A condition that layers take differently.
+
+    Attributes:
+        test, file, lines: the condition, and where the whole statement is.
+        taken: layer numbers (from 1) by outcome.
+        elsewhere: the nodes that this statement is in other layers.
+    """
 
     test: str
     file: str
     lines: LineRange
     taken: dict[str, tuple[int, ...]]
+    elsewhere: tuple[Crumb, ...] = ()
 
 
 class PageLayers(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,6 +255,8 @@ class PageChild(msgspec.Struct, frozen=True, kw_only=True):
         symbol: its characters in the source.
         parameter_count: elements of all its parameters.
         outputs: shapes of what it gives, written out; for tensors its own.
+        dtypes: their element types.
+        members: layer numbers it stands for, where they are not those of the node around it.
     """
 
     label: str
@@ -235,6 +269,8 @@ class PageChild(msgspec.Struct, frozen=True, kw_only=True):
     symbol: str | None
     parameter_count: int
     outputs: tuple[str, ...]
+    dtypes: tuple[str | None, ...]
+    members: tuple[int, ...]
 
 
 class PageRepeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,6 +317,26 @@ class PageCheck(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
+class PageConstant(msgspec.Struct, frozen=True, kw_only=True):
+    """A number that an operation takes, at the published configuration.
+
+    Attributes:
+        text: the number.
+        name: the argument that it is.
+        operation, address, inside: title and address of the operation, and what encloses it.
+        code: the expression in the source.
+        members: the layers.
+    """
+
+    text: str
+    name: str
+    operation: str
+    address: str
+    inside: str
+    code: str
+    members: tuple[int, ...]
+
+
 class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
     """What concerns the whole atlas; on the model's page only.
 
@@ -288,6 +344,7 @@ class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
         nodes: number of pages.
         checks: verdicts of the machine checks.
         notes: sentences about the atlas.
+        constants: numbers that operations take, as used at run time.
         configuration: the published configuration with class defaults filled in.
         configuration_defaults: keys that came from the class rather than the published file.
         choices: what the shrinking did with each key, for the probes.
@@ -297,6 +354,7 @@ class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     checks: tuple[PageCheck, ...]
     notes: tuple[str, ...]
+    constants: tuple[PageConstant, ...]
     configuration: dict[str, Any]
     configuration_defaults: tuple[str, ...]
     choices: tuple[dict[str, Any], ...]
@@ -323,7 +381,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         sources: the evidence, direct first.
         layers: which layers the node stands for, and their branches.
         function, module, class_name: true names.
-        arguments: arguments that are no tensors, as one would write them; sizes among them are those of the probe.
+        arguments: arguments that are no tensors.
+        attributes: of a module: its plain public attributes at run time.
         plumbing: whether the node only rearranges or casts.
         repeat: how often it runs, if that is not once.
         variations: differences between the folded members.
@@ -356,7 +415,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     function: str | None
     module: str | None
     class_name: str | None
-    arguments: dict[str, str]
+    arguments: tuple[PageArgument, ...]
+    attributes: tuple[PageArgument, ...]
     plumbing: bool
     repeat: PageRepeat | None
     variations: tuple[PageVariation, ...]

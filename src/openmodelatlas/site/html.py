@@ -15,11 +15,11 @@ from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.claims import ranges_text
 from openmodelatlas.evidence.excerpt import omission
 from openmodelatlas.evidence.sources import Evidence
-from openmodelatlas.site.fields import Page, PageChild
+from openmodelatlas.site.fields import Page, PageArgument, PageChild
 from openmodelatlas.site.highlight import Highlighter, cold_reason
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.paths import page_folder, to_root
-from openmodelatlas.site.words import lines_text, safe_url, short_revision
+from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
 
 _SHOWN_OUTPUTS = 8
 
@@ -46,7 +46,7 @@ class HtmlRenderer:
 
         Args:
             page: what it says.
-            atlas: what it was built from, for the names of other nodes and the parts of excerpts that open on demand.
+            atlas: what it was built from, for the parts of excerpts that open on demand.
         """
         code = page.code
         highlighted = None
@@ -61,10 +61,10 @@ class HtmlRenderer:
             excerpts=[_excerpt_parts(source, atlas.lines_of(source.file)) for source in page.sources],
             children=_split_children(page.children),
             arguments=_split_arguments(page.arguments),
+            attributes=_split_arguments(page.attributes),
             shown_outputs=_SHOWN_OUTPUTS,
             root=root,
             href=_linker(page.model, root),
-            name_of=_namer(page, atlas),
         )
 
     def index(self, models: list[Listing]) -> str:
@@ -90,23 +90,6 @@ def _linker(model: str, root: str) -> Any:
     return href
 
 
-def _namer(page: Page, atlas: Atlas) -> Any:
-    """A function from an address to what a link from ``page`` calls that node: where it is, if that is elsewhere."""
-    nodes = atlas.document.nodes
-    around = {page.address, *(crumb.address for crumb in page.breadcrumb)}
-
-    def name_of(address: str) -> str:
-        node = nodes.get(address)
-        if node is None:
-            return address
-        name = node.title if node.kind in ("operation", "tensor") else node.label or node.title
-        if node.parent and node.parent not in around:
-            name += f" in {nodes[node.parent].label}"
-        return name
-
-    return name_of
-
-
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -126,7 +109,7 @@ def _environment() -> jinja2.Environment:
         lines=lines_text,
         safe_url=safe_url,
         cold_reason=cold_reason,
-        one_line=lambda text: " ".join(text.split()),
+        one_line=one_line,
         axis_notes=lambda shape: [item for item in shape or () if item.note],
         short_revision=short_revision,
         tojson_text=lambda value: msgspec.json.encode(value).decode(),
@@ -171,9 +154,9 @@ def _split_children(children: tuple[PageChild, ...]) -> dict[str, list[PageChild
     return groups
 
 
-def _split_arguments(arguments: dict[str, str]) -> dict[str, Any]:
+def _split_arguments(arguments: tuple[PageArgument, ...]) -> dict[str, Any]:
     """Arguments that say something, and the names of those that are ``None``."""
     return {
-        "given": {name: text for name, text in arguments.items() if text != "None"},
-        "none": [name for name, text in arguments.items() if text == "None"],
+        "given": [item for item in arguments if item.text != "None"],
+        "none": [item.name for item in arguments if item.text == "None"],
     }

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.site.dimensions import shape_text
-from openmodelatlas.site.fields import Page, PageChild, PageDimension
+from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageChild, PageDimension
 from openmodelatlas.site.paths import page_folder, to_root
-from openmodelatlas.site.words import lines_text, safe_url, short_revision
+from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
@@ -49,6 +49,10 @@ def _link(page: Page, address: str, label: str) -> str:
     return f"[{plain(label)}]({to_root(page.model, page.address)}{page_folder(page.model, address)}/index.md)"
 
 
+def _links(page: Page, crumbs: Iterable[Crumb]) -> str:
+    return ", ".join(_link(page, crumb.address, crumb.label) for crumb in crumbs)
+
+
 def _head(page: Page) -> Iterator[str]:
     trail = [_link(page, "", page.model_title)] if page.address else []
     trail += [_link(page, crumb.address, crumb.label) for crumb in page.breadcrumb]
@@ -60,7 +64,7 @@ def _head(page: Page) -> Iterator[str]:
     elif page.kind != "tensor":
         facts.append("no parameters")
     if page.symbol is not None:
-        facts.append(f"{code(page.symbol.text)} · {lines_text(page.symbol.lines)}")
+        facts.append(f"{code(one_line(page.symbol.text))} · {lines_text(page.symbol.lines)}")
     if page.layers.members:
         facts.append(layers_text(page.layers.members))
     yield " — ".join(facts)
@@ -70,8 +74,8 @@ def _head(page: Page) -> Iterator[str]:
 def _ports(page: Page) -> Iterator[str]:
     lines = []
     for port in page.inputs:
-        if port.producer is not None:
-            origin = f" from {_link(page, port.producer, port.producer_label or port.producer)}"
+        if port.origin is not None:
+            origin = f" from {_link(page, port.origin.address, port.origin.label)}"
         elif port.parameter is not None:
             origin = f" {port.source} {code(port.parameter)}"
         else:
@@ -79,16 +83,20 @@ def _ports(page: Page) -> Iterator[str]:
         via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
         lines.append(f"- in: {code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}")
         lines += _notes(port.shape, port.note)
+        if port.others:
+            lines.append(f"  - other layers read {_links(page, port.others)}")
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
-        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}")
+        to = f" to {_links(page, output.readers)}" if output.readers and page.tensor is None else ""
+        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}")
         lines += _notes(output.shape, output.note)
+        if output.others:
+            lines.append(f"  - other layers give {_links(page, output.others)}")
     yield "\n".join(lines)
     if page.tensor is not None:
-        made = page.tensor.producer
-        yield f"Produced by {_link(page, made, made or page.model_title)}." if made is not None else ""
-        readers = ", ".join(_link(page, address, address) for address in page.tensor.consumers)
-        yield f"Read by {readers}." if readers else ""
+        made = page.tensor.origin
+        yield f"Produced by {_link(page, made.address, made.label)}." if made is not None else ""
+        yield f"Read by {_links(page, page.tensor.readers)}." if page.tensor.readers else ""
 
 
 def _notes(shape: tuple[PageDimension, ...] | None, note: str | None) -> Iterator[str]:
@@ -108,10 +116,10 @@ def _shape(shape: tuple[PageDimension, ...] | None) -> str:
 
 
 def _facts(page: Page) -> Iterator[str]:
-    if page.arguments:
-        yield "## Arguments"
-        yield "\n".join(f"- {code(name)}: {code(value)}" for name, value in page.arguments.items())
-        yield "Sizes among the arguments are those of the probe."
+    for title, items in (("Arguments", page.arguments), ("Attributes at run time", page.attributes)):
+        if items:
+            yield f"## {title}"
+            yield "\n".join(_value(item) for item in items)
     if page.repeat is not None:
         yield f"## How often\n\n{plain(page.repeat.note)}"
     if page.layers.branches:
@@ -121,6 +129,8 @@ def _facts(page: Page) -> Iterator[str]:
                 f"{plain(outcome)}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers
             )
             yield f"- {code(branch.test)} ({code(branch.file)}, {lines_text(branch.lines)}): {taken}"
+            if branch.elsewhere:
+                yield f"In other layers: {_links(page, branch.elsewhere)}."
     if page.variations:
         yield "## What varies"
         yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
@@ -133,6 +143,10 @@ def _facts(page: Page) -> Iterator[str]:
         yield _table(("name", "shape", "dtype", "elements"), rows)
 
 
+def _value(item: PageArgument) -> str:
+    return f"- {code(item.name)}: {code(item.text)}" + (f" ({plain(item.note)})" if item.note else "")
+
+
 def _inside(page: Page) -> Iterator[str]:
     if not page.children:
         return
@@ -141,14 +155,16 @@ def _inside(page: Page) -> Iterator[str]:
 
 
 def _child_row(page: Page, child: PageChild) -> tuple[str, ...]:
-    note = f" ({plain(child.note)})" if child.note else ""
-    symbol = code(child.symbol[:100]) if child.symbol else ""
-    return (
-        _link(page, child.address, child.label) + note,
-        child.kind,
-        symbol,
-        "; ".join(code(output) for output in child.outputs),
+    notes = [child.note] if child.note else []
+    notes += [layers_text(child.members)] if child.members else []
+    note = f" ({plain('; '.join(notes))})" if notes else ""
+    symbol = code(one_line(child.symbol, 100)) if child.symbol else ""
+    name = child.title if child.kind in ("operation", "tensor") else child.label
+    gives = (
+        f"{code(output)} {plain(dtype or '')}".strip()
+        for output, dtype in zip(child.outputs, child.dtypes, strict=True)
     )
+    return (_link(page, child.address, name) + note, child.kind, symbol, "; ".join(gives))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -199,6 +215,18 @@ def _about(page: Page) -> Iterator[str]:
     if about.notes:
         yield "## Notes"
         yield "\n".join(f"- {plain(note)}" for note in about.notes)
+    if about.constants:
+        yield "## Numbers used at run time"
+        rows = [
+            (
+                plain(item.text),
+                _link(page, item.address, item.operation) + (f" in {plain(item.inside)}" if item.inside else ""),
+                code(item.code),
+                layers_text(item.members) if item.members else "",
+            )
+            for item in about.constants
+        ]
+        yield _table(("number", "operation", "in the code", "layers"), rows)
     yield "## Checks"
     words = {True: "holds", False: "fails", None: "not made"}
     yield "\n".join(f"- {words[check.passed]}: {plain(check.name)} — {plain(check.detail)}" for check in about.checks)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from openmodelatlas.annotation.operations import argument_text, name_arguments
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.branches import branches_of
 from openmodelatlas.evidence.sources import EvidenceFinder
-from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, TensorFact, Unreached
+from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, Unreached
+from openmodelatlas.site.arguments import page_arguments, page_attributes
+from openmodelatlas.site.constants import constants
 from openmodelatlas.site.describe import describe_node
 from openmodelatlas.site.dimensions import DimensionWriter, shape_text
 from openmodelatlas.site.fields import (
@@ -20,10 +21,7 @@ from openmodelatlas.site.fields import (
     PageCheck,
     PageChild,
     PageCode,
-    PageDimension,
-    PageInput,
     PageLayers,
-    PageOutput,
     PageParameter,
     PageParameters,
     PageProvenance,
@@ -33,6 +31,9 @@ from openmodelatlas.site.fields import (
     PageUnreached,
     PageVariation,
 )
+from openmodelatlas.site.neighbours import Neighbours
+from openmodelatlas.site.ports import PortWriter
+from openmodelatlas.site.words import crumb_label, heading
 
 _SHOWN_ELEMENTS = 8
 
@@ -56,6 +57,9 @@ class PageBuilder:
         self._nodes = atlas.document.nodes
         self._evidence = EvidenceFinder(atlas.document, atlas.lines_of)
         self._dimensions = DimensionWriter(atlas.document.sizes)
+        self._neighbours = Neighbours(atlas.document.nodes)
+        self._ports = PortWriter(atlas.document, self._dimensions, self._neighbours)
+        self._conditions: dict[tuple[str, str, int, int], list[Node]] = {}
         self._operations: dict[str, int] = {}
         self._parameters: dict[str, PageParameter] = {}
         self._texts: dict[tuple[str, int, int], str] = {}
@@ -63,19 +67,19 @@ class PageBuilder:
 
     def page(self, node: Node) -> Page:
         """The page of ``node``. Raises as :func:`build_page`."""
-        inputs = tuple(self._input(port) for port in node.inputs)
-        outputs = tuple(self._output(port) for port in node.outputs)
+        inputs = tuple(self._ports.input(node, port) for port in node.inputs)
+        outputs = tuple(self._ports.output(node, port) for port in node.outputs)
         if node.tensor is not None and not outputs:
-            outputs = (self._output(Port(name=node.title, tensor=node.address, source="tensor")),)
-        first = self._first_shape(node)
+            outputs = (self._ports.output(node, Port(name=node.title, tensor=node.address, source="tensor")),)
+        first = self._ports.first_shape(node)
         siblings = self._nodes[node.parent].children if node.parent is not None else ()
         place = siblings.index(node.address) if node.address in siblings else -1
         return Page(
             model=self._document.model,
             model_title=self._document.title,
             address=node.address,
-            title=node.title,
-            label=node.label,
+            title=heading(node),
+            label=crumb_label(node),
             kind=node.kind,
             phase=node.phase,
             breadcrumb=tuple(self._crumb(above.address) for above in self.atlas.parents(node)[1:]),
@@ -99,39 +103,27 @@ class PageBuilder:
             code=self._code(node),
             sources=self._evidence.evidence(node),
             layers=PageLayers(
-                members=node.members, branches=tuple(_branch(branch) for branch in branches_of(node, self._nodes))
+                members=node.members,
+                branches=tuple(self._branch(branch, node) for branch in branches_of(node, self._nodes)),
             ),
             function=node.function,
             module=node.module,
             class_name=node.class_name,
-            arguments={
-                name: argument_text(value)
-                for name, value in name_arguments(node.function or "", node.arguments).items()
-            },
+            arguments=page_arguments(node),
+            attributes=page_attributes(node),
             plumbing=node.plumbing,
             repeat=_repeat(node),
             variations=tuple(PageVariation(what=item.what, values=item.values) for item in node.variations),
             tensor=self._tensor(node),
-            children=tuple(self._child(self._nodes[address]) for address in node.children),
+            children=tuple(self._child(self._nodes[address], node) for address in node.children),
             previous=self._crumb(siblings[place - 1]) if place > 0 else None,
             next=self._crumb(siblings[place + 1]) if 0 <= place < len(siblings) - 1 else None,
             provenance=self._provenance,
             atlas=self._about_atlas() if node.kind == "model" else None,
         )
 
-    def _first_shape(self, node: Node) -> tuple[PageDimension, ...]:
-        """The shape that axis numbers of the node's arguments refer to; empty where that is not certain."""
-        if not node.inputs or (node.inputs[0].via and self._is_uncertain(node.inputs[0])):
-            return ()
-        return self._shape_of(node.inputs[0])[0] or ()
-
-    def _is_uncertain(self, port: Port) -> bool:
-        last = self._nodes.get(port.via[-1])
-        return last is None or len(last.outputs) != 1
-
     def _crumb(self, address: str) -> Crumb:
-        node = self._nodes.get(address)
-        return Crumb(label=(node.label or node.title) if node is not None else address, address=address)
+        return self._neighbours.crumb(address)
 
     def _count_operations(self, node: Node) -> int:
         """Operations and kernels inside ``node``, folded ones once."""
@@ -147,69 +139,6 @@ class PageBuilder:
 
     def _count_layers(self) -> int:
         return len({number for node in self._nodes.values() for number in node.members})
-
-    def _fact(self, port: Port) -> TensorFact | None:
-        """What is known of the tensor at ``port``, wherever it comes from; ``None`` for parameters."""
-        node = self._nodes.get(port.tensor)
-        if node is not None and node.tensor is not None:
-            return node.tensor
-        return self._document.inputs.get(port.tensor)
-
-    def _shape_of(self, port: Port) -> tuple[tuple[PageDimension, ...] | None, str | None, str | None]:
-        """Shape, dtype and what is missing."""
-        if port.source in ("parameter", "buffer"):
-            parameter = self._document.parameters.get(port.tensor)
-            if parameter is not None:
-                return self._dimensions.shape(parameter.shape), parameter.dtype, None
-        fact = self._received(port)
-        if fact is None:
-            return None, None, "The tensor is not part of the atlas."
-        return self._dimensions.shape(fact.shape), fact.dtype, fact.dtype_note
-
-    def _received(self, port: Port) -> TensorFact | None:
-        """What the node itself reads: the tensor after the plumbing on the edge, if that gives a single one."""
-        if port.via:
-            last = self._nodes.get(port.via[-1])
-            if last is not None and len(last.outputs) == 1:
-                return self._fact(last.outputs[0]) or self._fact(port)
-        return self._fact(port)
-
-    def _page_of(self, port: Port) -> str | None:
-        """Address of the tensor's own page."""
-        node = self._nodes.get(port.tensor)
-        return node.address if node is not None and node.tensor is not None else None
-
-    def _input(self, port: Port) -> PageInput:
-        shape, dtype, note = self._shape_of(port)
-        is_parameter = port.source in ("parameter", "buffer")
-        fact = None if is_parameter else self._fact(port)
-        producer = fact.producer if fact is not None else None
-        return PageInput(
-            name=port.name,
-            shape=shape,
-            dtype=dtype,
-            producer=producer,
-            producer_label=self._crumb(producer).label if producer is not None else None,
-            tensor=None if is_parameter else self._page_of(port),
-            parameter=port.tensor if is_parameter else None,
-            source=port.source,
-            via=tuple(self._crumb(address) for address in port.via),
-            others=tuple(self._crumb(address) for address in port.others),
-            note=note,
-        )
-
-    def _output(self, port: Port) -> PageOutput:
-        shape, dtype, note = self._shape_of(port)
-        fact = self._fact(port)
-        return PageOutput(
-            name=port.name,
-            shape=shape,
-            dtype=dtype,
-            consumers=fact.consumers if fact is not None else (),
-            tensor=self._page_of(port),
-            via=tuple(self._crumb(address) for address in port.via),
-            note=note,
-        )
 
     def _parameter(self, name: str) -> PageParameter:
         written = self._parameters.get(name)
@@ -238,7 +167,7 @@ class PageBuilder:
         holder = node
         if node.code is None and node.tensor is not None and node.tensor.producer in self._nodes:
             holder = self._nodes[node.tensor.producer]
-        code = holder.code
+        code = holder.code or self._code_around(node)
         if code is None or code.file not in self._document.files:
             return None
         own = node.symbol.lines if node.symbol is not None else None
@@ -258,6 +187,16 @@ class PageBuilder:
             url=url,
             unreached=tuple(_unreached(item) for item in self._unreached_within(node, code)),
         )
+
+    def _code_around(self, node: Node) -> Lines | None:
+        """The code that runs a module of PyTorch's own, which has no code in the atlas."""
+        own = node.symbol.lines if node.symbol is not None else None
+        while own is not None and node.parent is not None:
+            node = self._nodes[node.parent]
+            code = node.code
+            if code is not None and code.file == own.file and code.first <= own.first <= own.last <= code.last:
+                return code
+        return None
 
     def _unreached_within(self, node: Node, code: Lines) -> Sequence[Unreached]:
         """Unreached lines within ``code``: the node's own, or those of the nearest node around it that has any."""
@@ -282,6 +221,8 @@ class PageBuilder:
             variable=fact.variable,
             producer=fact.producer,
             consumers=fact.consumers,
+            origin=self._neighbours.maker(node, fact.producer) if fact.producer is not None else None,
+            readers=self._neighbours.readers(node, fact.producer, fact.consumers),
             value=fact.value,
             value_dtype=value.dtype if value is not None else None,
             value_shape=value.shape if value is not None else None,
@@ -294,23 +235,48 @@ class PageBuilder:
             note=fact.value_note,
         )
 
-    def _child(self, node: Node) -> PageChild:
+    def _child(self, node: Node, around: Node) -> PageChild:
+        ports = node.outputs
         if node.tensor is not None:
-            outputs: tuple[str, ...] = (shape_text(self._dimensions.shape(node.tensor.shape)),)
-        else:
-            outputs = tuple(shape_text(self._shape_of(port)[0]) for port in node.outputs)
+            ports = (Port(name=node.title, tensor=node.address, source="tensor"),)
+        shapes = [self._ports.shape(port) for port in ports]
         return PageChild(
-            label=node.label,
+            label=crumb_label(node),
             address=node.address,
-            title=node.title,
+            title=heading(node),
             kind=node.kind,
             count=node.count,
             note=node.repeat.note if node.repeat is not None else None,
             plumbing=node.plumbing,
             symbol=node.symbol.text if node.symbol is not None else None,
             parameter_count=node.parameter_count,
-            outputs=outputs,
+            outputs=tuple(shape_text(shape) for shape, _, _ in shapes),
+            dtypes=tuple(dtype for _, dtype, _ in shapes),
+            members=node.members if node.members != around.members else (),
         )
+
+    def _branch(self, branch: Branch, node: Node) -> PageBranch:
+        lines = branch.lines
+        return PageBranch(
+            test=branch.test,
+            file=lines.file,
+            lines=(lines.first, lines.last),
+            taken=branch.taken,
+            elsewhere=tuple(
+                self._neighbours.maker(node, other.address)
+                for other in self._statements(node.phase, lines)
+                if node.kind == "branch" and other.address != node.address
+            ),
+        )
+
+    def _statements(self, phase: str, lines: Lines) -> list[Node]:
+        """The branch nodes that are the statement in ``lines``, in all layers."""
+        if not self._conditions:
+            for node in self._nodes.values():
+                if node.kind == "branch" and node.symbol is not None:
+                    own = node.symbol.lines
+                    self._conditions.setdefault((node.phase, own.file, own.first, own.last), []).append(node)
+        return self._conditions.get((phase, lines.file, lines.first, lines.last), [])
 
     def _build_provenance(self) -> PageProvenance:
         origin = self._document.provenance
@@ -331,6 +297,7 @@ class PageBuilder:
             nodes=len(document.nodes),
             checks=tuple(PageCheck(name=item.name, passed=item.passed, detail=item.detail) for item in document.checks),
             notes=document.notes,
+            constants=constants(self._nodes),
             configuration=document.configuration,
             configuration_defaults=document.configuration_defaults,
             choices=document.provenance.choices,
@@ -349,11 +316,6 @@ def _symbol(node: Node) -> PageSymbol | None:
         return None
     lines = node.symbol.lines
     return PageSymbol(text=node.symbol.text, file=lines.file, lines=(lines.first, lines.last), columns=_columns(lines))
-
-
-def _branch(branch: Branch) -> PageBranch:
-    lines = branch.lines
-    return PageBranch(test=branch.test, file=lines.file, lines=(lines.first, lines.last), taken=branch.taken)
 
 
 def _unreached(item: Unreached) -> PageUnreached:

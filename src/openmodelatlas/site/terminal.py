@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.site.dimensions import shape_text
-from openmodelatlas.site.fields import Page, PageChild
-from openmodelatlas.site.words import lines_text, short_revision
+from openmodelatlas.site.fields import Page, PageArgument, PageChild
+from openmodelatlas.site.words import lines_text, one_line, short_revision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +27,8 @@ def render(page: Page) -> RenderableType:
         parts.append(Padding(_ports(page), (1, 0, 0, 0)))
     for title, lines in (
         ("Tensor", _tensor(page)),
-        ("Arguments", [f"{name} = {value}" for name, value in page.arguments.items()]),
+        ("Arguments", _values(page.arguments)),
+        ("Attributes at run time", _values(page.attributes)),
         ("How often", [page.repeat.note] if page.repeat else []),
         ("Branches", _branches(page)),
         ("What varies", [f"{item.what}: {', '.join(item.values)}" for item in page.variations]),
@@ -44,6 +46,10 @@ def render(page: Page) -> RenderableType:
     parts += _checks(page)
     parts += _foot(page)
     return Group(*parts)
+
+
+def _values(items: Sequence[PageArgument]) -> list[str]:
+    return [f"{item.name} = {item.text}" + (f"  ({item.note})" if item.note else "") for item in items]
 
 
 def _text(content: str, style: str = "") -> RenderableType:
@@ -65,7 +71,7 @@ def _head(page: Page) -> list[RenderableType]:
     elif page.kind != "tensor":
         facts.append("no parameters")
     if page.symbol is not None:
-        facts.append(f"{' '.join(page.symbol.text.split())} · {lines_text(page.symbol.lines)}")
+        facts.append(f"{one_line(page.symbol.text)} · {lines_text(page.symbol.lines)}")
     if page.layers.members:
         facts.append(layers_text(page.layers.members))
     return [
@@ -86,16 +92,17 @@ def _plain_table(*columns: str, head: bool = False) -> Table:
 
 
 def _ports(page: Page) -> RenderableType:
-    table = _plain_table("", "name", "shape", "dtype", "from")
+    table = _plain_table("", "name", "shape", "dtype", "from or to")
     for port in page.inputs:
-        origin = f"from {port.producer}" if port.producer else port.parameter or ""
+        origin = f"from {port.origin.label}" if port.origin else port.parameter or ""
         if port.via:
-            origin += f" via {', '.join(item.label.lower() for item in port.via)}"
+            origin += f" via {', '.join(item.label for item in port.via)}"
         row = (port.name, shape_text(port.shape), port.dtype or "dtype not recorded", origin)
         table.add_row(_text("in", "dim"), *(_text(cell) for cell in row))
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
-        row = (output.name, shape_text(output.shape), output.dtype or "dtype not recorded", "")
+        to = ", ".join(item.label for item in output.readers) if page.tensor is None else ""
+        row = (output.name, shape_text(output.shape), output.dtype or "dtype not recorded", to and f"to {to}")
         table.add_row(_text(word, "dim"), *(_text(cell) for cell in row))
     for shape, note in [(item.shape, item.note) for item in page.inputs] + [
         (item.shape, item.note) for item in page.outputs
@@ -111,11 +118,11 @@ def _tensor(page: Page) -> list[str]:
     if fact is None:
         return []
     lines = [f"produced by {fact.producer}" if fact.producer is not None else "comes from outside"]
-    if fact.consumers:
-        lines.append(f"read by {', '.join(fact.consumers)}")
+    if fact.readers:
+        lines.append(f"read by {', '.join(item.label for item in fact.readers)}")
     if fact.value is not None:
         start = ", ".join(str(item) for item in fact.value_start or ())
-        lines.append(f"probe value {fact.value_dtype} {list(fact.value_shape or ())}: {start}, …")
+        lines.append(f"value in the probe, {fact.value_dtype} {list(fact.value_shape or ())}: {start}, …")
     else:
         lines.append(f"probe value not recorded: {fact.note or 'no reason given'}")
     return lines
@@ -123,8 +130,9 @@ def _tensor(page: Page) -> list[str]:
 
 def _branches(page: Page) -> list[str]:
     return [
-        f"{' '.join(branch.test.split())} ({lines_text(branch.lines)}): "
+        f"{one_line(branch.test)} ({lines_text(branch.lines)}): "
         + "; ".join(f"{outcome}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+        + (f"; elsewhere {', '.join(item.label for item in branch.elsewhere)}" if branch.elsewhere else "")
         for branch in page.layers.branches
     ]
 
@@ -134,11 +142,14 @@ def _children(page: Page) -> RenderableType:
 
     def row(child: PageChild) -> None:
         name = child.title if child.kind in ("operation", "tensor") else child.label
-        label = f"{name} ({child.note})" if child.note else name
+        notes = [child.note] if child.note else []
+        notes += [layers_text(child.members)] if child.members else []
+        label = f"{name} ({'; '.join(notes)})" if notes else name
         parameters = f"{child.parameter_count:,}" if child.parameter_count else ""
         style = "dim" if child.plumbing or child.kind == "tensor" else ""
         place = f"…/{child.address.rpartition('/')[2]}" if page.address else child.address
-        cells = (label, child.kind, "; ".join(child.outputs), parameters, place)
+        gives = (f"{o} {t or ''}".strip() for o, t in zip(child.outputs, child.dtypes, strict=True))
+        cells = (label, child.kind, "; ".join(gives), parameters, place)
         table.add_row(*(_text(cell) for cell in cells), style=style)
 
     for child in page.children:

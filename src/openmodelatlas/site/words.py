@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
+from openmodelatlas.graph.document import Node
 from openmodelatlas.site.fields import LineRange
+
+_MOST_TITLE = 64
+_CONDITION = re.compile(r"(?P<name>.+?), (?P<way>where|unless) (?P<test>.+)", re.DOTALL)
+_STRING = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+_COMMENT = re.compile(r"(^|\s)#[^\n]*")
 
 
 def lines_text(lines: LineRange) -> str:
@@ -20,3 +26,47 @@ def short_revision(revision: str) -> str:
 def safe_url(url: str | None) -> str | None:
     """A web address as it stands; anything else is no link."""
     return url if url is not None and re.match(r"https?://", url, re.IGNORECASE) else None
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Code over several lines on one, as one would write it there; cut to ``most`` characters.
+
+    What stands in quotes is left alone.
+    """
+    parts = _STRING.split(text)
+    for index in range(0, len(parts), 2):
+        part = re.sub(r"\s+", " ", _COMMENT.sub(" ", parts[index]))
+        part = re.sub(r"([(\[{]) ", r"\1", part)
+        # A comma before a bracket on the next line is layout; one right before it makes a tuple.
+        parts[index] = re.sub(r",? ([)\]}])", r"\1", part)
+    joined = "".join(parts).strip()
+    return joined if most is None or len(joined) <= most else f"{joined[: most - 1]}…"
+
+
+def split_condition(label: str) -> tuple[str, str, bool | None]:
+    """The label of a layer group without the condition that tells it from others, the condition, and its outcome.
+
+    ``61 layers, unless self.starts_group`` gives ``61 layers``, ``self.starts_group`` and ``False``; what has no
+    condition gives itself, an empty text and ``None``.
+    """
+    found = _CONDITION.fullmatch(label)
+    if found is None:
+        return label, "", None
+    return found["name"], found["test"], found["way"] == "where"
+
+
+def heading(node: Node) -> str:
+    """The title of a node's page: without the condition of a layer group, long ones cut."""
+    title = split_condition(node.title)[0] if node.kind == "layer group" else node.title
+    return one_line(title, _MOST_TITLE)
+
+
+def crumb_label(node: Node) -> str:
+    """What a breadcrumb and a link from elsewhere say."""
+    label = node.label or node.title
+    return one_line(split_condition(label)[0] if node.kind == "layer group" else label, _MOST_TITLE)
+
+
+def name_within(node: Node) -> str:
+    """What a list of neighbours says: operations and tensors by their title, which tells them apart."""
+    return heading(node) if node.kind in ("operation", "tensor", "kernel") else crumb_label(node)

@@ -1,0 +1,35 @@
+"""How code and labels are written on one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from openmodelatlas.site.words import one_line, split_condition
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("f(\n    a,\n    b=1,\n)", "f(a, b=1)"),
+        ("f(  # why\n    x,\n)", "f(x)"),
+        ("f('a  # b', \"( c )\")", "f('a  # b', \"( c )\")"),
+        ("x[\n  0\n]", "x[0]"),
+        ("a if b\nelse c", "a if b else c"),
+    ],
+)
+def test_code_on_one_line(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+def test_a_tuple_of_one_stays_a_tuple() -> None:
+    assert one_line("view((a,))") == "view((a,))"
+
+
+def test_long_code_is_cut() -> None:
+    assert one_line("abcdefgh", 5) == "abcd…"
+
+
+def test_conditions_of_layer_groups() -> None:
+    assert split_condition("61 layers, unless self.a, b") == ("61 layers", "self.a, b", False)
+    assert split_condition("7 layers, where x") == ("7 layers", "x", True)
+    assert split_condition("60 MoE blocks") == ("60 MoE blocks", "", None)
