@@ -12,6 +12,7 @@ from openmodelatlas.errors import ConfigurationError, SourceNotFoundError
 from openmodelatlas.sources.configuration import (
     COUNT_KEYS,
     LAYER_KEYS,
+    MAXIMUM_DEPTH,
     MAXIMUM_LAYERS,
     MAXIMUM_SIZE,
     SIZE_KEYS,
@@ -77,6 +78,17 @@ def test_absurd_depth_and_expert_choice() -> None:
         check_configuration({"num_hidden_layers": MAXIMUM_LAYERS + 1})
     with pytest.raises(ConfigurationError, match="num_experts_per_tok is 9, more than the 8 of n_routed_experts"):
         check_configuration({"num_experts_per_tok": 9, "n_routed_experts": 8})
+
+
+@pytest.mark.parametrize(("opening", "closing"), [('{"a": ', "}"), ("[", "]")])
+def test_depth_that_nobody_can_copy(opening: str, closing: str) -> None:
+    def nested(depth: int) -> bytes:
+        return f'{{"sound": 1, "deep": {opening * depth}1{closing * depth}}}'.encode()
+
+    assert parse_configuration(nested(MAXIMUM_DEPTH - 1), "x")["sound"] == 1
+    for depth in (MAXIMUM_DEPTH, 500, 100_000):
+        with pytest.raises(ConfigurationError, match="nested too deeply"):
+            parse_configuration(nested(depth), "x")
 
 
 def test_all_problems_are_told_at_once() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmodelatlas.errors import SourceError, SourceNotFoundError, UsageError
+from openmodelatlas.errors import ConfigurationError, SourceError, SourceNotFoundError, UsageError
 from openmodelatlas.sources import resolve
-from openmodelatlas.sources.files import is_safe_path, select
+from openmodelatlas.sources.files import MAXIMUM_FILE_BYTES, is_safe_path, select
 from openmodelatlas.sources.transformers import find_package, model_types
 from tests.sources.samples import sample_files
 
@@ -68,6 +68,27 @@ def test_folder_errors(tmp_path: Path) -> None:
     nameless = write_folder(tmp_path / "nameless", {**sample_files(), "modeling_sample.py": b"x = 1\n"})
     with pytest.raises(SourceNotFoundError, match="defines no SampleForCausalLM"):
         resolve(str(nameless))
+
+
+@pytest.mark.parametrize("value", [5, "nowhere", "../../x.Y", "other/repository--file.Name", ["file.Name"]])
+@pytest.mark.parametrize("key", ["AutoConfig", "AutoModelForCausalLM", "AutoModelForAnything"])
+def test_every_class_that_auto_map_names_is_checked_before_anything_runs(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    for place, changes in {
+        "auto_map": {"auto_map": {key: value}},
+        "text_config.auto_map": {"text_config": {"auto_map": {key: value}}},
+    }.items():
+        folder = write_folder(tmp_path / place, sample_files(**changes))
+        with pytest.raises(ConfigurationError) as caught:
+            resolve(str(folder))
+        assert caught.value.where == f"{place}/config.json, {place}.{key}"
+
+
+def test_a_configuration_that_is_left_out_is_said_to_be(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "sample", sample_files(padding="x" * MAXIMUM_FILE_BYTES))
+    with pytest.raises(SourceNotFoundError, match=r"config\.json.*more than"):
+        resolve(str(folder))
 
 
 def test_link_that_leads_out_of_the_folder(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def mount_own_process_list() -> None:
 def limit_processes(most: int) -> None:
     """Let no more than about ``most`` processes and threads live in this process namespace. Raises OSError.
 
-    The limit of ``setrlimit`` does not hold for the real root user (``copy_process`` in the kernel's ``kernel/fork.c``),
-    so that a model that forks without end would bring a machine to a halt before anybody could end it. A process
+    The limit of ``setrlimit`` does not hold for the real root user (``copy_process`` in Linux's ``kernel/fork.c``), so
+    that a model that forks without end would bring a machine to a halt before anybody could end it. A process
     namespace has a highest number of its own since Linux 6.14 (https://docs.kernel.org/admin-guide/sysctl/kernel.html);
     before that the setting is one of the whole machine, which is left alone. The kernel accepts no number below 301, or
     8 for each processor. ``/proc`` must be that of the namespace.

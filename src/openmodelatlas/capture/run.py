@@ -18,13 +18,14 @@ from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits, Progress
 from openmodelatlas.capture.recording import Recording, Summary
 from openmodelatlas.capture.sandbox import Protection
-from openmodelatlas.errors import CaptureError, RecordingError, TrustError
+from openmodelatlas.errors import CaptureError, ConfigurationError, RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
 _LARGEST_RECORDING = 512 * 2**20
 _MOST_PROBES = 32
 _RECORDING_NAME = re.compile(r"recording-([a-z0-9][a-z0-9-]{0,31})\.json")
 _DEVELOPMENT_VERSION = re.compile(r"(\d+\.\d+\.\d+)\.dev\d*")
+_VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc|\.post|\.dev)\d+)?(\+[A-Za-z0-9.]+)?")
 _DTYPE_KEYS = ("dtype", "torch_dtype")
 
 
@@ -86,6 +87,7 @@ def capture(
         CaptureError: or a subclass: see :func:`openmodelatlas.capture.process.run`.
         OverlayError: the packages cannot be installed.
         RecordingError: what came back does not validate.
+        ConfigurationError: it asks for a version of transformers that is no version.
     """
     if not source.trusted:
         raise TrustError(
@@ -150,6 +152,12 @@ def requirements(source: Source, packages: Sequence[str]) -> tuple[list[str], li
             f"{development.group(1)} was used instead."
         )
         version = development.group(1)
+    if _VERSION.fullmatch(version) is None:
+        raise ConfigurationError(
+            f"{version!r} is no version of transformers.",
+            where="config.json, transformers_version",
+            advice="Name one with --with transformers==VERSION.",
+        )
     requirement = f"transformers=={version}"
     if not overlay.is_installed(requirement):
         wanted.insert(0, requirement)

@@ -122,30 +122,38 @@ def absolute_imports(tree: ast.Module) -> set[str]:
 
 
 def _entry_of_auto_map(configuration: Mapping[str, Any], name: str) -> str | None:
+    text = configuration.get("text_config")
+    if isinstance(text, dict):  # a text model that is taken out of one with pictures brings its own names
+        _referred(text, f"{name}/config.json, text_config.auto_map")
+    referred = _referred(configuration, f"{name}/config.json, auto_map")
+    others = sorted(key for key in referred if key.startswith("AutoModel") and key not in AUTO_CLASSES)
+    return next((referred[key] for key in (*AUTO_CLASSES, *others) if key in referred), None)
+
+
+def _referred(configuration: Mapping[str, Any], where: str) -> dict[str, str]:
+    """``file.Class`` of the configuration and model classes in the ``auto_map`` of ``configuration``, by key."""
     auto_map = configuration.get("auto_map")
     if auto_map is None:
-        return None
+        return {}
     if not isinstance(auto_map, dict):
-        raise ConfigurationError("auto_map is not an object.", where=f"{name}/config.json, auto_map")
-    others = sorted(key for key in auto_map if key.startswith("AutoModel") and key not in AUTO_CLASSES)
-    for key in (*AUTO_CLASSES, *others):
-        value = auto_map.get(key)
-        if value is None:
-            continue
-        where = f"{name}/config.json, auto_map.{key}"
-        if not isinstance(value, str) or "." not in value:
-            raise ConfigurationError(f"{value!r} does not name a file and a class.", where=where)
-        if "--" in value:
-            other, _, _ = value.partition("--")
-            raise ConfigurationError(
-                f"The code lies in another repository, {other}; two sources are never mixed.",
-                where=where,
-                advice=f"Build {other} with --config and this configuration.",
-            )
-        if not all(part.isidentifier() for part in value.split(".")):
-            raise ConfigurationError(f"{value!r} is not a file and a class of this repository.", where=where)
-        return value
-    return None
+        raise ConfigurationError("auto_map is not an object.", where=where)
+    keys = [key for key in auto_map if key == "AutoConfig" or key.startswith("AutoModel")]
+    return {key: _reference(auto_map[key], f"{where}.{key}") for key in keys if auto_map[key] is not None}
+
+
+def _reference(value: object, where: str) -> str:
+    if not isinstance(value, str) or "." not in value:
+        raise ConfigurationError(f"{value!r} does not name a file and a class.", where=where)
+    if "--" in value:
+        other, _, _ = value.partition("--")
+        raise ConfigurationError(
+            f"The code lies in another repository, {other}; two sources are never mixed.",
+            where=where,
+            advice=f"Build {other} with --config and this configuration.",
+        )
+    if not all(part.isidentifier() for part in value.split(".")):
+        raise ConfigurationError(f"{value!r} is not a file and a class of this repository.", where=where)
+    return value
 
 
 def _entry_of_architectures(configuration: Mapping[str, Any], root: Path, paths: tuple[str, ...]) -> str | None:

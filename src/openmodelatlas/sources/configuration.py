@@ -16,6 +16,9 @@ from openmodelatlas.errors import ConfigurationError, SourceNotFoundError
 MAXIMUM_BYTES = 4 * 2**20
 MAXIMUM_LAYERS = 10_000
 MAXIMUM_SIZE = 1_000_000_000
+MAXIMUM_DEPTH = 50
+"""Objects and lists inside each other; configurations of several models have four or five. Copying, printing and
+comparing what is nested deeper than Python's own stack fails in places that nobody can point at."""
 
 LAYER_KEYS = frozenset({"num_hidden_layers", "n_layer", "n_layers", "num_layers"})
 """Keys that count layers: integers from 1 to ``MAXIMUM_LAYERS``."""
@@ -127,8 +130,26 @@ def parse_configuration(data: bytes, name: str) -> dict[str, Any]:
         raise ConfigurationError(f"The file holds a number that cannot be read: {error}.", where=name) from error
     if not isinstance(value, dict):
         raise ConfigurationError(f"The file holds {_kind(value)}, not an object.", where=name)
+    _refuse_depth(value, name)
     check_configuration(value, name)
     return value
+
+
+def _refuse_depth(configuration: dict[str, Any], name: str) -> None:
+    level: list[tuple[str, Any]] = list(configuration.items())
+    for _ in range(MAXIMUM_DEPTH):
+        held = [(key, value.values() if isinstance(value, dict) else value) for key, value in level if _holds(value)]
+        level = [(key, part) for key, parts in held for part in parts]
+    if level:
+        raise ConfigurationError(
+            f"The file is nested too deeply: {level[0][0]} holds more than {MAXIMUM_DEPTH} objects or lists inside "
+            "each other.",
+            where=f"{name}, {level[0][0]}",
+        )
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def check_configuration(configuration: dict[str, Any], name: str = "config.json") -> None:

@@ -127,8 +127,11 @@ def _configuration(checkout: Checkout, revision: str, given: Path | None) -> tup
     if given is not None:
         return read_configuration(given), str(given)
     if CONFIGURATION_FILE not in checkout.selection.paths:
+        left_out = [
+            sentence for sentence in checkout.selection.skipped if sentence.startswith(f"'{CONFIGURATION_FILE}'")
+        ]
         raise SourceNotFoundError(
-            f"There is no {CONFIGURATION_FILE}.",
+            left_out[0] if left_out else f"There is no {CONFIGURATION_FILE}.",
             where=checkout.repository,
             advice="Give a configuration with --config FILE, or a repository that has one.",
         )

@@ -230,10 +230,19 @@ def remote_subject(job: Job) -> HuggingFaceSubject:
     if not entry:
         raise SourceNotFoundError(f"{job.repository} names no model class.", advice="It may hold weights only.")
     model_class = attribute(finder, entry)
+    if not (isinstance(model_class, type) and issubclass(model_class, torch.nn.Module)):
+        raise ConfigurationError(f"{entry} is no class of modules (torch.nn.Module).", where="config.json, auto_map")
     reference = (configuration.get("auto_map") or {}).get("AutoConfig")
     config_class = attribute(finder, reference) if reference else getattr(model_class, "config_class", None)
     if config_class is None:
-        config_class = _config_class_of_type(str(configuration.get("model_type", "")))
+        try:
+            config_class = _config_class_of_type(str(configuration.get("model_type", "")))
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"Neither auto_map nor {entry} names a class for the configuration. {error.what}",
+                where="config.json, auto_map.AutoConfig",
+                advice="Name it in auto_map.AutoConfig, or as config_class of the model's class.",
+            ) from None
     return HuggingFaceSubject(config_class, model_class, configuration, {"source": root}, notes)
 
 
