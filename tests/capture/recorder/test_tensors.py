@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings, strategies
 from torch import nn
 
+from openmodelatlas.capture.child import tensors
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.tensors import overlap
 
@@ -306,3 +307,42 @@ def test_memory_that_nobody_wrote_is_recorded_as_zeros():
     for name in ("empty", "new_empty", "empty_like"):
         assert not seen.value(seen.operation(name).outputs[0]).any()
     assert seen.value(seen.operation("__setitem__").outputs[0]).sum() == 8
+
+
+class Releases(nn.Module):
+    """Makes tensors that nobody uses any more, and others that are used in ways that are hard to see."""
+
+    def forward(self, x):
+        held = []
+        aliased = (x * 2).data
+        array = (x * 3).numpy()
+        view = (x * 4).view(-1)[1:]
+        state = x
+        for _ in range(30):
+            state = (state + 1).sin()
+            held.append(state.T)
+        return state + aliased + torch.as_tensor(array) + view.sum() + torch.stack(held).sum()
+
+
+def test_memory_is_given_back_without_changing_anything(monkeypatch):
+    x = torch.randn(4, 4)
+    with torch.no_grad():
+        plain = Releases()(x)
+    before = record(Releases(), x)
+    emptied = []
+    resize = torch.UntypedStorage.resize_
+
+    def counting(storage, size):
+        emptied.append(storage.nbytes())
+        return resize(storage, size)
+
+    monkeypatch.setattr(tensors, "RELEASE_AFTER", 0)
+    monkeypatch.setattr(torch.UntypedStorage, "resize_", counting)
+    after = record(Releases(), x)
+    assert len(emptied) >= 25
+    assert all(emptied)
+    assert after.recording.operations == before.recording.operations
+    assert after.recording.tensors == before.recording.tensors
+    assert after.values.keys() == before.values.keys()
+    assert all(torch.equal(after.values[number], before.values[number]) for number in before.values)
+    assert torch.equal(after.value(after.recording.operations[-1].outputs[0]), plain)

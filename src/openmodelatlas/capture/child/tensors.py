@@ -16,6 +16,9 @@ Origin = Literal["input", "parameter", "buffer", "operation", "outside"]
 LARGEST_OVERLAP_MASK = 2**20
 """Elements of a storage up to which two views of it are compared element by element."""
 
+RELEASE_AFTER = 2**28
+"""Bytes of new storages after which the memory of tensors that nobody uses any more is given back."""
+
 _OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
 _DTYPE_NAMES: dict[torch.dtype, str] = {}
 
@@ -56,6 +59,8 @@ def storage_of(tensor: torch.Tensor) -> int:
 class TensorTable:
     """All tensors of one recording. Holds every tensor object, so that an ``id`` never comes to mean another one.
 
+    The memory behind tensors that nobody else holds is given back now and then: the objects stay, empty.
+
     Must be used with torch functions disabled: reading a size of a tensor would be recorded otherwise.
 
     Attributes:
@@ -72,6 +77,7 @@ class TensorTable:
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._versions: dict[int, int] = {}
+        self._fresh_bytes = 0
 
     @property
     def count(self) -> int:
@@ -116,6 +122,8 @@ class TensorTable:
             origin, index, name: as in :class:`openmodelatlas.capture.recording.Tensor`.
             inputs: tensors the operation read; if one shares the storage, it becomes the base.
         """
+        if self._fresh_bytes > RELEASE_AFTER:
+            self._release()
         number = len(self._described)
         storage = storage_of(tensor)
         sharing = self._sharing.get(storage) if storage else None
@@ -123,6 +131,7 @@ class TensorTable:
         if sharing is None:
             if storage:
                 self._sharing[storage] = [tensor]
+                self._fresh_bytes += tensor.numel() * tensor.element_size()
             self._kept.append(tensor)
         else:
             base = self._base(tensor, storage, sharing, inputs)
@@ -153,6 +162,23 @@ class TensorTable:
             if other is not tensor and sys.getrefcount(other) > _OWN_REFERENCES and overlap(tensor, other):
                 found.append(other)
         return found
+
+    def _release(self) -> None:
+        """Empty the storages that only tensors of this table share, and that no code outside of it can reach."""
+        self._fresh_bytes = 0
+        for storage, sharing in list(self._sharing.items()):
+            if any(sys.getrefcount(tensor) > _OWN_REFERENCES for tensor in sharing):
+                continue
+            memory = sharing[0].untyped_storage()
+            # One use for each tensor and one for ``memory``; others are arrays, or tensors that C++ or nobody told of.
+            if memory.device.type != "cpu" or not memory.resizable():
+                continue
+            if torch._C._storage_Use_Count(memory._cdata) != len(sharing) + 1:
+                continue
+            memory.resize_(0)
+            del self._sharing[storage]
+            for tensor in sharing:
+                self._versions.pop(self.numbers[id(tensor)], None)
 
     def forget(self) -> None:
         """Let go of every tensor."""
