@@ -85,6 +85,8 @@ def test_the_same_bytes_as_the_export(server: AtlasServer, home: Path, tmp_path:
         ("/sample/layers/moe/index.json?x=1", "application/json"),
         ("/sample/layers/moe.md", "text/markdown; charset=utf-8"),
         ("/_assets/atlas.css", "text/css; charset=utf-8"),
+        ("/_assets/icon.svg", "image/svg+xml"),
+        ("/favicon.ico", "image/svg+xml"),
     ],
 )
 def test_types_and_headers(server: AtlasServer, path: str, content_type: str) -> None:

@@ -29,7 +29,7 @@ def site(samples: list[Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_has_its_twins(samples: list[Any], site: Path) -> None:
     files = set(_files(site))
-    expected = {"index.html", "_assets/atlas.css", MARKER}
+    expected = {"index.html", "_assets/atlas.css", "_assets/icon.svg", MARKER}
     for atlas in samples:
         for node in atlas:
             expected |= {

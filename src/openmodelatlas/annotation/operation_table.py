@@ -187,7 +187,11 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "cumprod": ("input dim", "Multiplies up step by step[ along {dim:axis}]."),
     "bincount": ("input", "Counts how often every number occurs."),
     # Choosing and ordering
-    "topk": ("input k dim", "Takes the largest values[ along {dim:axis}] and where they are[ (k = {k} in the probe)]."),
+    "topk": (
+        "input k dim",
+        "Takes the {k} largest values[ along {dim:axis}], and where they are. "
+        "|| Takes the largest values[ along {dim:axis}], and where they are.",
+    ),
     "sort": ("input dim descending", "Sorts[ along {dim:axis}] and tells where each value came from."),
     "argsort": ("input dim descending", "Finds the order that sorts the values[ along {dim:axis}]."),
     "gather": ("input dim index", "Picks, for every place, the value that an index names[ along {dim:axis}]."),

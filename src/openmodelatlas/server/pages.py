@@ -15,7 +15,7 @@ from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import list_built, model_folder
 from openmodelatlas.bundle.store import read
 from openmodelatlas.errors import AtlasError, UsageError
-from openmodelatlas.site.html import HtmlRenderer, stylesheet
+from openmodelatlas.site.html import HtmlRenderer, icon, stylesheet
 from openmodelatlas.site.listing import list_atlas
 from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.page import PageBuilder
@@ -76,7 +76,9 @@ class Pages:
         if path in ("/", "/index.html"):
             return self._index()
         if path == f"/{ASSETS}/atlas.css":
-            return Answer(status=200, content_type="text/css; charset=utf-8", body=stylesheet(), etag=__version__)
+            return _asset(stylesheet(), "text/css; charset=utf-8")
+        if path in (f"/{ASSETS}/icon.svg", "/favicon.ico"):
+            return _asset(icon(), "image/svg+xml")
         folder, form, whole = _split(path)
         if not whole:
             return Answer(status=308, content_type=HTML, body=b"", location=f"{path}/")
@@ -108,7 +110,7 @@ class Pages:
             list_atlas(builder.atlas) for model in self._shown() if (builder := self._builder(model)) is not None
         ]
         body = self._renderer.index(entries).encode()
-        return Answer(status=200, content_type=HTML, body=body, etag=hashlib.sha256(body).hexdigest()[:16])
+        return _asset(body, HTML)
 
     def _builder(self, model: str) -> PageBuilder | None:
         """The opened atlas of ``model``, opened anew when it was built anew; ``None`` if it is not shown."""
@@ -132,6 +134,11 @@ class Pages:
     def _message(self, status: int, title: str, text: str, links: list[tuple[str, str]]) -> Answer:
         body = self._renderer.message(title, text, links).encode("utf-8", errors="replace")
         return Answer(status=status, content_type=HTML, body=body)
+
+
+def _asset(body: bytes, content_type: str) -> Answer:
+    """What is the same until its bytes change."""
+    return Answer(status=200, content_type=content_type, body=body, etag=hashlib.sha256(body).hexdigest()[:16])
 
 
 def _split(path: str) -> tuple[str, str, bool]:

@@ -30,13 +30,18 @@ def page_attributes(node: Node) -> tuple[PageArgument, ...]:
 
 
 def _argument(name: str, value: Any) -> PageArgument:
-    notes = [f"{size['value']} = {size['size']}" for size in _sizes(value) if size["value"] is not None]
+    text = argument_text(value)
+    notes = [
+        f"= {size['size']}" if str(size["value"]) == text else f"{size['value']} = {size['size']}"
+        for size in _sizes(value)
+        if size["value"] is not None
+    ]
     if isinstance(value, float) and abs(value) in _LARGEST:
         sign = "smallest" if value < 0 else "largest"
         notes.append(f"the {sign} finite number of {_LARGEST[abs(value)]}")
     if is_probe(value):
         notes.append("known of the probe only")
-    return PageArgument(name=name, text=argument_text(value), note="; ".join(dict.fromkeys(notes)) or None)
+    return PageArgument(name=name, text=text, note="; ".join(dict.fromkeys(notes)) or None)
 
 
 def is_probe(value: Any) -> bool:

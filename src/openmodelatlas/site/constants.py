@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from openmodelatlas.annotation.operations import argument_text, name_arguments
 from openmodelatlas.graph.document import Node
 from openmodelatlas.site.arguments import is_probe, published_arguments
@@ -20,6 +22,7 @@ _ARITHMETIC = frozenset(
         *("softplus", "leaky_relu", "addcmul", "scaled_dot_product_attention"),
     }
 )
+_IDLE_WITH_ZERO = frozenset({"add", "radd", "iadd", "sub", "isub", "dropout"})
 _NO_NUMBER = frozenset({"dim", "_stacklevel", "inplace", "training", "norm_type"})
 
 
@@ -35,6 +38,8 @@ def constants(nodes: Mapping[str, Node]) -> tuple[PageConstant, ...]:
             lines = node.symbol.lines
             key = (f"{lines.file}:{lines.first}:{lines.column}", name, argument_text(value))
             if key in found:
+                members = tuple(sorted({*found[key].members, *node.members}))
+                found[key] = msgspec.structs.replace(found[key], members=members)
                 continue
             parent = nodes[node.parent] if node.parent is not None else None
             found[key] = PageConstant(
@@ -54,6 +59,7 @@ def _is_number(node: Node, name: str, value: Any) -> bool:
         return False
     if isinstance(value, Mapping):
         return "float" in value or ("size" in value and name == "k")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    function = (node.function or "").rpartition(".")[2].strip("_")
+    if isinstance(value, bool) or not isinstance(value, int | float) or (value == 0 and function in _IDLE_WITH_ZERO):
         return False
-    return isinstance(value, float) or (node.function or "").rpartition(".")[2].strip("_") in _ARITHMETIC
+    return isinstance(value, float) or function in _ARITHMETIC

@@ -11,7 +11,7 @@ import msgspec
 
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.errors import BundleError, UsageError
-from openmodelatlas.site.html import HtmlRenderer, stylesheet
+from openmodelatlas.site.html import HtmlRenderer, icon, stylesheet
 from openmodelatlas.site.listing import list_atlas
 from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.page import PageBuilder
@@ -74,6 +74,7 @@ def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | Non
     done = 0
     (folder / ASSETS).mkdir()
     (folder / ASSETS / "atlas.css").write_bytes(stylesheet())
+    (folder / ASSETS / "icon.svg").write_bytes(icon())
     (folder / MARKER).write_text("Made by `oma export`; replaced as a whole by the next one.\n", encoding="utf-8")
     listing = renderer.index([list_atlas(atlas) for atlas in atlases])
     (folder / "index.html").write_bytes(listing.encode("utf-8", errors="replace"))

@@ -81,6 +81,11 @@ def stylesheet() -> bytes:
     return (_FOLDER / "assets" / "atlas.css").read_bytes()
 
 
+def icon() -> bytes:
+    """The sign that a browser shows beside a page's title, as SVG."""
+    return (_FOLDER / "assets" / "icon.svg").read_bytes()
+
+
 def _linker(model: str, root: str) -> Any:
     """A function from an address to a relative link."""
 
@@ -108,6 +113,7 @@ def _environment() -> jinja2.Environment:
         number=lambda value: f"{value:.6g}" if isinstance(value, float) else str(value),
         lines=lines_text,
         safe_url=safe_url,
+        unended=lambda text: text.rstrip(". "),
         cold_reason=cold_reason,
         one_line=one_line,
         axis_notes=lambda shape: [item for item in shape or () if item.note],

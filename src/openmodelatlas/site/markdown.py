@@ -238,7 +238,7 @@ def _foot(page: Page) -> Iterator[str]:
     revision = plain(short_revision(origin.revision))
     yield (
         f"This atlas shows {plain(origin.repository)} at {revision} ({plain(origin.kind)}), "
-        f"configuration from {plain(origin.configuration)}. Address: "
+        f"configuration from {plain(origin.configuration.rstrip('. '))}. Address: "
         f"{code(f'{page.model}/{page.address}'.rstrip('/'))}."
     )
     for item in origin.passed_over:

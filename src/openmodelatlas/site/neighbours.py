@@ -52,14 +52,35 @@ class Neighbours:
         """The nodes that read something ``node`` gives (``producer`` computes it), each named once, in order."""
         made = self._order.get(producer if producer is not None else node.address, -1)
         found: dict[str, Crumb] = {}
+        inside = f"{node.address}/"
         for address in consumers:
-            crumb = self._seen(node, address)
-            if self._order.get(address, made + 1) <= made:
-                reader = self._nodes[address]
-                later = "layer" if len(reader.members) > 1 and "layer group" in self._kinds(reader) else "round"
-                crumb = Crumb(label=f"{crumb.label} of a later {later}", address=crumb.address)
+            if node.kind == "layer group" and address.startswith(inside):
+                crumb = Crumb(label="the next of these layers", address=node.address)
+            else:
+                crumb = self._seen(node, address)
+                if self._order.get(address, made + 1) <= made and self._nodes[crumb.address].parent in (
+                    node.address,
+                    node.parent,
+                ):
+                    reader = self._nodes[address]
+                    later = "layer" if len(reader.members) > 1 and "layer group" in self._kinds(reader) else "round"
+                    crumb = Crumb(label=f"{crumb.label} of a later {later}", address=crumb.address)
             found.setdefault(crumb.label + crumb.address, crumb)
-        return tuple(found.values())
+        return self._told_apart(tuple(found.values()))
+
+    def _told_apart(self, crumbs: tuple[Crumb, ...]) -> tuple[Crumb, ...]:
+        """Links of equal names say what they are in."""
+        labels = [crumb.label for crumb in crumbs]
+        return tuple(
+            Crumb(label=f"{crumb.label} in {around}", address=crumb.address)
+            if labels.count(crumb.label) > 1 and (around := self._around_label(crumb.address))
+            else crumb
+            for crumb in crumbs
+        )
+
+    def _around_label(self, address: str) -> str:
+        node = self._nodes.get(address)
+        return crumb_label(self._nodes[node.parent]) if node is not None and node.parent is not None else ""
 
     def _kinds(self, node: Node) -> set[str]:
         kinds: set[str] = set()
@@ -75,7 +96,7 @@ class Neighbours:
         around = self._around(node)
         while current.parent is not None and current.parent not in around:
             outer = self._nodes[current.parent]
-            if outer.kind in ("layer group", "phase", "model"):
+            if outer.kind in ("phase", "model") or (outer.kind == "layer group" and node.kind != "layer group"):
                 break
             current = outer
         label = name_within(current)
