@@ -346,3 +346,12 @@ def test_memory_is_given_back_without_changing_anything(monkeypatch):
     assert after.values.keys() == before.values.keys()
     assert all(torch.equal(after.values[number], before.values[number]) for number in before.values)
     assert torch.equal(after.value(after.recording.operations[-1].outputs[0]), plain)
+
+
+def test_tensors_without_memory_are_not_searched_for_some(monkeypatch):
+    """A model at full size has terabytes on the meta device, none of them in memory."""
+    monkeypatch.setattr(tensors.TensorTable, "_release", lambda table: pytest.fail("nothing to give back"))
+    table = tensors.TensorTable(keep_values=False)
+    for _ in range(3):
+        table.enter(torch.empty(2**40, device="meta"), "outside", -1)
+    assert table.count == 3

@@ -131,7 +131,8 @@ class TensorTable:
         if sharing is None:
             if storage:
                 self._sharing[storage] = [tensor]
-                self._fresh_bytes += tensor.numel() * tensor.element_size()
+                if tensor.device.type == "cpu":  # the others have no memory here
+                    self._fresh_bytes += tensor.numel() * tensor.element_size()
             self._kept.append(tensor)
         else:
             base = self._base(tensor, storage, sharing, inputs)
