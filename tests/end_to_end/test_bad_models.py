@@ -147,6 +147,22 @@ def test_kernel_of_a_package_with_stand_ins_that_has_none(model: Path, fails: Fa
     assert error.where == f"{MODELING}:{line}"
 
 
+@pytest.mark.parametrize("arguments", ["self", "self, pixel_values, *, mask=None", "self, ids, *rest"])
+def test_model_that_takes_no_tokens(model: Path, fails: Fails, arguments: str) -> None:
+    file = model / MODELING
+    file.write_text(file.read_text().replace("def forward(self, input_ids)", f"def forward({arguments})"))
+    error = fails(model, ConfigurationError)
+    assert "PebbleForCausalLM.forward takes " in error.what
+    assert "package.module:function" in (error.advice or "")
+
+
+@pytest.mark.parametrize(("name", "said"), [("torch", "no class of modules"), ("PebbleLayer", "AutoConfig")])
+def test_class_that_is_no_model(tmp_path: Path, fails: Fails, name: str, said: str) -> None:
+    folder = pebble(tmp_path / "pebble", auto_map={"AutoModelForCausalLM": f"modeling_pebble.{name}"})
+    error = fails(folder, ConfigurationError)
+    assert said in f"{error.what} {error.where}"
+
+
 # Code that misbehaves -------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import msgspec
 from openmodelatlas.capture import overlay, process, reading, trial
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits
 from openmodelatlas.capture.sandbox import Protection
+from openmodelatlas.capture.temporary import temporary_folder
 from openmodelatlas.capture.watch import size
 from openmodelatlas.errors import AtlasError
 
@@ -144,8 +144,7 @@ def try_sandbox() -> tuple[tuple[Protection, ...], list[trial.Attempt]]:
     Raises:
         CaptureError: or a subclass: the child could not run at all.
     """
-    with tempfile.TemporaryDirectory(prefix="oma-doctor-") as name, socket.create_server(("127.0.0.1", 0)) as server:
-        folder = Path(name)
+    with temporary_folder("doctor") as folder, socket.create_server(("127.0.0.1", 0)) as server:
         for part in ("source", "output", "outside"):
             (folder / part).mkdir()
         (folder / "secret").write_text("secret")

@@ -14,8 +14,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,6 +25,7 @@ from openmodelatlas.capture import processes, reading
 from openmodelatlas.capture.job import Failure, Job, Limits, Progress
 from openmodelatlas.capture.refusals import RefusedError
 from openmodelatlas.capture.sandbox import Policy, Protection
+from openmodelatlas.capture.temporary import temporary_folder
 from openmodelatlas.capture.watch import Watch
 from openmodelatlas.errors import AtlasError, CaptureError, SandboxError
 
@@ -69,8 +69,8 @@ def run(
         CaptureError: or a subclass, or whichever error of this package the child reports in ``failure.json``.
     """
     output = Path(job.output)
-    with tempfile.TemporaryDirectory(prefix="oma-scratch-", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
+    with writable_temporary_folder("scratch") as made:
+        folder = made.resolve()
         inherited = [Path(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
         path = [*overlays, *python_path, Path(openmodelatlas.__file__).parent.parent, *inherited]
         readable = (folder / "job.json", *overlays, *python_path, *_files_of(job))
@@ -89,7 +89,9 @@ def run(
             (folder / "job.json").write_bytes(msgspec.json.encode(job))
             (folder / "policy.json").write_bytes(msgspec.json.encode(policy))
         except OSError as error:
-            raise CaptureError(f"The temporary folder cannot be written: {error.strerror}", where=name) from error
+            raise CaptureError(
+                f"The temporary folder cannot be written: {error.strerror}", where=str(folder)
+            ) from error
         command = [
             python, "-P", "-s", "-B", "-m", "openmodelatlas.capture.supervisor",
             str(folder / "policy.json"), child_module, str(folder / "job.json"),
@@ -98,6 +100,21 @@ def run(
         watch = _start(command, _environment(scratch, path), limits, (scratch, output), progress)
         _judge(watch, output)
         return watch.protections
+
+
+@contextlib.contextmanager
+def writable_temporary_folder(purpose: str) -> Iterator[Path]:
+    """As :func:`.temporary.temporary_folder`. Raises CaptureError if none can be made."""
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder(purpose))
+        except OSError as error:
+            raise CaptureError(
+                f"No temporary folder can be made: {error.strerror or error}.",
+                where=error.filename,
+                advice="Free some space, or set TMPDIR to a folder that can be written.",
+            ) from error
+        yield folder
 
 
 def _files_of(job: Job) -> list[Path]:
@@ -156,10 +173,13 @@ def _environment(scratch: Path, path: Sequence[Path]) -> dict[str, str]:
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
     )
     off = dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"), "1")
+    # Compilers rewrite the author's code into other operations, or hide it: it runs as it is written.
+    as_written = {"TORCHDYNAMO_DISABLE": "1", "TORCH_COMPILE_DISABLE": "1", "PYTORCH_JIT": "0"}
     return {
         **passed_on,
         **one,
         **off,
+        **as_written,
         "HOME": str(scratch),
         "TMPDIR": str(scratch / "tmp"),
         "XDG_CACHE_HOME": str(scratch / "cache"),
@@ -187,11 +207,20 @@ def _judge(watch: Watch, output: Path) -> None:
     if code != 0:
         how = f"was killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         what = f"The capture process {how} without saying why.{last_words}"
-        advice = "The system may have run out of memory." if code == -signal.SIGKILL else None
-        raise CaptureError(what, advice=advice)
+        advice = "The system may have run out of memory, or the code may have killed its own process."
+        raise _with_output(CaptureError(what, advice=advice if code == -signal.SIGKILL else None), watch)
     if not (output / SUMMARY).exists():
         what = f"The capture process ended with exit code 0 but without a result.{last_words}"
-        raise CaptureError(what, advice="The model's code may have ended the process itself (os._exit).")
+        advice = "The model's code may have ended the process itself (os._exit)."
+        raise _with_output(CaptureError(what, advice=advice), watch)
+
+
+def _with_output(error: CaptureError, watch: Watch) -> CaptureError:
+    """``error`` with all that is left of what the child said, which is shown on demand."""
+    said = watch.output()
+    if said:
+        error.add_note(said)
+    return error
 
 
 def signal_name(number: int) -> str:

@@ -96,7 +96,8 @@ def _rows_from_ps() -> dict[int, tuple[int, int, int]]:
 def kill_tree(root: int, *, itself: bool = True, seconds: float = 5.0) -> None:
     """End every descendant of ``root`` and, if ``itself``, ``root`` last.
 
-    All are stopped before any is killed, so that none can start another one meanwhile.
+    All are stopped before any is killed, so that none can start another one meanwhile. On return they are gone, or
+    about to be if the system is very busy.
     """
     deadline = time.monotonic() + seconds
     stopped: set[int] = set()
@@ -111,6 +112,17 @@ def kill_tree(root: int, *, itself: bool = True, seconds: float = 5.0) -> None:
         _signal(number, signal.SIGKILL)
     if itself:
         _signal(root, signal.SIGKILL)
+    while any(map(_runs, stopped)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _runs(number: int) -> bool:
+    """Whether a process exists and has not ended (state ``Z`` or ``X``); false where that is unknown."""
+    try:
+        text = (_PROC / str(number) / "stat").read_bytes()
+    except OSError:
+        return False
+    return text[text.rindex(b")") + 2 :][:1] not in b"ZX"
 
 
 def _signal(number: int, what: signal.Signals) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -101,8 +100,7 @@ def capture(
     limits = limits or Limits()
     wanted, notes = requirements(source, packages)
     overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []
-    with tempfile.TemporaryDirectory(prefix="oma-capture-") as name:
-        output = Path(name)
+    with process.writable_temporary_folder("capture") as output:
         job = job_of(source, output, overrides=overrides, probes=probes)
         protections = process.run(
             job, limits=limits, overlays=overlays, progress=progress, child_module=child_module, python_path=python_path

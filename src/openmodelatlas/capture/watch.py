@@ -178,13 +178,18 @@ class Watch:
             self.exceeded = LimitError(what, advice=advice)
 
     def last_words(self) -> str:
-        """The last lines of standard error (of output, if there is no error), led by a sentence; empty if none."""
+        """The last line of standard error (of output, if there is no error), led by a sentence; empty if none."""
         for stream in ("stderr", "stdout"):
-            text = self._tails[stream].text().strip()
-            if text:
-                lines = "\n".join(text.splitlines()[-12:])
-                return f" Its last lines:\n{reading.printable(lines)}\n"
+            lines = self._tails[stream].text().split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            if last:
+                return f" It last said: {reading.printable(last, 300)}"
         return ""
+
+    def output(self) -> str:
+        """The end of both streams, printable; empty if nothing was said."""
+        texts = {name: tail.text().strip() for name, tail in self._tails.items()}
+        return "\n".join(f"{name}:\n{reading.printable(text, 20_000)}" for name, text in texts.items() if text)
 
 
 class _Tail:

@@ -206,6 +206,8 @@ def _asked(repository: str, revision: str | None, seconds: float, call: Callable
         package = type(error).__module__.partition(".")[0]
         if package not in _TRANSPORT_PACKAGES and not isinstance(error, OSError):
             raise
+        if "Timeout" in type(error).__name__:  # the client's own deadline came a moment before ours
+            raise HubUnreachableError(f"{endpoint()} did not answer within {seconds:g} s.", where=where) from error
         raise HubUnreachableError(
             f"{endpoint()} cannot be reached: {type(error).__name__}: {_first_line(error)}.", where=where
         ) from error

@@ -42,7 +42,8 @@ def test_progress_is_passed_on_without_control_characters(output: Path) -> None:
 def test_an_exception_nobody_reported(run: Run) -> None:
     with pytest.raises(CaptureError, match="exit code 1") as caught:
         run("raises")
-    assert "ValueError: wrong on purpose" in caught.value.what
+    assert caught.value.what.endswith("without saying why. It last said: ValueError: wrong on purpose")
+    assert "Traceback" in caught.value.__notes__[0]
 
 
 def test_an_endless_loop(run: Run) -> None:

@@ -157,7 +157,21 @@ class HuggingFaceSubject:
         return model.eval()
 
     def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> dict[str, torch.Tensor]:
-        """``input_ids`` and, only where ``forward`` has no default for them, masks and positions: ``[B, T]`` int64."""
+        """``input_ids`` and, only where ``forward`` has no default for them, masks and positions: ``[B, T]`` int64.
+
+        Raises:
+            ConfigurationError: ``forward`` takes no ``input_ids``.
+        """
+        parameters = inspect.signature(model.forward).parameters
+        if "input_ids" not in parameters and not any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        ):
+            taken = ", ".join(parameters) or "nothing"
+            raise ConfigurationError(
+                f"{type(model).__name__}.forward takes {taken}; a model of a hub or folder is run on input_ids.",
+                where=type(model).__name__,
+                advice="Write a function that returns (module, inputs), and build it as package.module:function.",
+            )
         config: Any = model.config
         vocabulary = getattr(config, "vocab_size", None) or config.get_text_config().vocab_size
         shape = (probe.batch, probe.tokens)
@@ -169,7 +183,7 @@ class HuggingFaceSubject:
         given = {"input_ids": tokens}
         if getattr(config, "is_encoder_decoder", False):
             given["decoder_input_ids"] = tokens.flip(1)
-        for name, parameter in inspect.signature(model.forward).parameters.items():
+        for name, parameter in parameters.items():
             if parameter.default is inspect.Parameter.empty and parameter.kind in (
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 inspect.Parameter.KEYWORD_ONLY,
