@@ -222,3 +222,13 @@ def test_a_model_is_solved_in_a_fraction_of_its_capture() -> None:
             seen = [column["B"] * column[first] * column[second] for column in columns]
             solver.solve(seen[:3], seen[3], seen[4])
     assert time.process_time() - started < 3.0  # measured: well under a second
+
+
+def test_a_written_length_counts_chunks() -> None:
+    """Names that are the same in every probe and in truth are lengths that code writes down (``chunk_size=64``)."""
+    tokens, widths = (65, 66, 135), (43, 29, 59)
+    probes = [{"T": t, "intermediate_size": w, "chunk_size": 64} for t, w in zip(tokens, widths, strict=True)]
+    held_out = {"T": 128, "intermediate_size": 37, "chunk_size": 64}
+    true = {"T": 29, "intermediate_size": 9216, "chunk_size": 64}
+    found = Solver(probes, held_out, true).solve((2, 2, 3), 2, 1)
+    assert found == Symbolic(expression="ceil(T, 64)", value=None)

@@ -105,6 +105,8 @@ class Solver:
         self._vectors = {key: vectors[key] for key in self._aliases}
         kept = [key for key, vector in self._vectors.items() if len({*vector, held_out[key]}) == 1]
         self._hidden = {key for key in kept if true is None or true.get(key) != held_out[key]}
+        # A name that is the same in every probe and in truth is a length that the code writes down.
+        self._written = frozenset(held_out[key] for key in kept if key not in self._hidden)
         shown = {key: vector for key, vector in self._vectors.items() if key not in kept or key in self._hidden}
         self._search = Search(shown)
         self._known: dict[tuple[Vector, int | None, int | None], Solution] = {}
@@ -209,7 +211,7 @@ class Solver:
             if self._differ(best, rival):
                 return _unresolved(f"Ambiguous: {best} or {rival}, which no probe tells apart.", seen, discarded)
         probes = (*self._solving, self._held_out)
-        spare = evidence_bits(seen) - description_bits(best, len(self._search.sizes), probes)
+        spare = evidence_bits(seen) - description_bits(best, len(self._search.sizes), probes, self._written)
         if spare < (_SPARE_BITS if true_size is None else _SPARE_BITS_AT_FULL_SIZE) and not is_plain(best):
             return _unresolved(f"{best} fits, but sizes this small fit some expression by chance.", seen, discarded)
         found = names(best)

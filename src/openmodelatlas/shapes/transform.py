@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import log2
 
 from openmodelatlas.shapes.expression import (
@@ -49,30 +49,33 @@ def complexity(node: Expression) -> int:
     return cost + 4 if isinstance(node, Extreme) else 10
 
 
-def description_bits(node: Expression, vocabulary: int, probes: Sequence[Mapping[str, int]]) -> float:
+def description_bits(
+    node: Expression, vocabulary: int, probes: Sequence[Mapping[str, int]], written: Container[int] = ()
+) -> float:
     """About how many bits it takes to single out an expression among all that could be written for these probes.
 
     By the reasoning of minimum description length (Rissanen 1978): there are some ``2**bits`` expressions that are as
     simple, and so many chances that one of them fits by accident. Sizes of a run, and windows and chunks beside them,
-    are likelier than the ``vocabulary`` of all names; quotients that leave no remainder in any probe are few.
+    are likelier than the ``vocabulary`` of all names; quotients that leave no remainder in any probe are few. So are
+    the numbers that are ``written`` in the code as lengths.
     """
-    written = names(node)
-    in_run = any(key in RUN_NAMES for key in written)
+    keys = names(node)
+    in_run = any(key in RUN_NAMES for key in keys)
     bits = 0.0
-    for key in written:
+    for key in keys:
         likely = key in RUN_NAMES or (in_run and is_seam(key))
         bits += _RUN_BITS if likely else max(log2(max(vocabulary, 1)), _RUN_BITS)
-    return bits + _REPEATED_BITS * (name_count(node) - len(written)) + _form_bits(node, probes)
+    return bits + _REPEATED_BITS * (name_count(node) - len(keys)) + _form_bits(node, probes, written)
 
 
-def _form_bits(node: Expression, probes: Sequence[Mapping[str, int]]) -> float:
+def _form_bits(node: Expression, probes: Sequence[Mapping[str, int]], written: Container[int]) -> float:
     """Bits for the operations and numbers of an expression."""
     if isinstance(node, Integer):
-        return _number_bits(node.value)
+        return _RUN_BITS if node.value in written else _number_bits(node.value)
     parts = children(node)
     if isinstance(node, Quotient) and not any(tells_less_than_its_operands(node, sizes) for sizes in probes):
         return _ROUNDING_BITS - name_count(node)
-    bits = sum(_form_bits(child, probes) for child in parts)
+    bits = sum(_form_bits(child, probes, written) for child in parts)
     if isinstance(node, Quotient | Extreme):
         return bits + _ROUNDING_BITS
     if isinstance(node, Product) and node.coefficient not in (1, -1):

@@ -129,10 +129,10 @@ def test_probes_are_longer_than_written_lengths(length: int, more: dict[str, Any
     tokens = [probe.tokens for probe in plan.probes]
     assert min(tokens) > length
     assert len(set(tokens[:3])) == 3
-    # The number of chunks is no constant of the solving probes, and no number of tokens is one of whole chunks.
+    # The number of chunks is no constant of the solving probes; only the held-out probe has whole chunks.
     assert len({math.ceil(number / length) for number in tokens[:3]}) > 1
     if not more:
-        assert all(number % length for number in tokens)
+        assert [number % length == 0 for number in tokens] == [p.role == "held-out" for p in plan.probes]
     for probe in plan.probes:
         assert probe.sizes["max_position_embeddings"] > probe.tokens + 1
         assert probe.sizes["CHUNK"] == length

@@ -144,9 +144,12 @@ def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, index: int,
     """T: more than every window, kernel, sparse choice and written length, and one more than a number of chunks.
 
     Two written lengths and some tokens in the third probe, one in the others: else the number of chunks could be taken
-    for a constant.
+    for a constant. The held-out probe has twice the written length: else ``ceil(T, 64)`` could be taken for one more
+    than the whole chunks, or for a quotient by another size. (Sizes of a configured chunk vary, which says the same.)
     """
     limits = [size + 3 for path, size in fixed.items() if kind_of(path) in TOKEN_KINDS]
+    if task.longest and chunk is None and index == task.solving:
+        return 2 * task.longest
     if task.longest:
         lengths = 2 if index == min(2, task.solving - 1) else 1
         limits.append(task.longest * lengths + 1 + (index + trial) % task.longest)
