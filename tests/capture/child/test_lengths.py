@@ -128,7 +128,7 @@ def test_probes_are_longer_than_written_lengths(length: int, more: dict[str, Any
     plan = plan_of({**BASE, **more}, {"CHUNK": length})
     tokens = [probe.tokens for probe in plan.probes]
     assert min(tokens) > length
-    assert len(set(tokens[:3])) == 3
+    assert len(set(tokens[:3])) >= (2 if more else 3)  # one more than so many chunks of 7 may be one more than of 8
     # The number of chunks is no constant of the solving probes; only the held-out probe has whole chunks.
     assert len({math.ceil(number / length) for number in tokens[:3]}) > 1
     if not more:
