@@ -30,6 +30,7 @@ from openmodelatlas.graph.published import Published
 from openmodelatlas.graph.repeats import repeat_of
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.syntax import FileSyntax, position
+from openmodelatlas.graph.text import one_line
 from openmodelatlas.graph.tree import Place, Tree, starred
 
 _MOST_TEXT = 400
@@ -376,7 +377,7 @@ class Nodes:
 
 def _short(text: str) -> str:
     """One line, at most a few hundred characters."""
-    joined = " ".join(text.split())
+    joined = one_line(text)
     return joined if len(joined) <= _MOST_TEXT else f"{joined[: _MOST_TEXT - 1]}…"
 
 

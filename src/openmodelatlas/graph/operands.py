@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
+from openmodelatlas.graph.text import one_line
 from openmodelatlas.graph.wiring import tensors_in
 
 _LONGEST = 48
@@ -131,5 +132,5 @@ def _operand(positional: list[ast.expr], named: dict[str, ast.expr], path: Path)
 def _text(file: FileSyntax, node: ast.expr | None) -> str | None:
     if node is None or isinstance(node, ast.Starred | ast.Constant):
         return None
-    text = " ".join(file.segment(position(node)).split())
+    text = one_line(file.segment(position(node)))
     return text if isinstance(node, ast.Name | ast.Attribute) or len(text) <= _LONGEST else None

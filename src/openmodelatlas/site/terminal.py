@@ -161,6 +161,8 @@ def _parameters(page: Page) -> RenderableType:
     table = _plain_table("name", "shape", "dtype", "elements")
     for item in page.parameters.tensors:
         count = f"{item.count:,} × {item.each:,}" if item.count > 1 else f"{item.each:,}"
+        if item.kind == "buffer":
+            count += " (buffer, not counted)"
         table.add_row(*(_text(cell) for cell in (item.name, shape_text(item.shape), item.dtype, count)))
     return table
 
