@@ -232,3 +232,11 @@ def test_a_written_length_counts_chunks() -> None:
     true = {"T": 29, "intermediate_size": 9216, "chunk_size": 64}
     found = Solver(probes, held_out, true).solve((2, 2, 3), 2, 1)
     assert found == Symbolic(expression="ceil(T, 64)", value=None)
+
+
+def test_the_true_size_confirms_what_the_held_out_probe_does_not_run() -> None:
+    probes = [{"T": t, "hidden_size": d} for t, d in ((13, 44), (15, 51), (11, 24))]
+    solver = Solver(probes, {"T": 18, "hidden_size": 49}, {"T": 29, "hidden_size": 2560})
+    solution = solver.solution((13, 15, 11), None, 29)
+    assert (solution.dimension, solution.held_out, solution.true_size) == (Symbolic("T", None), False, True)
+    assert isinstance(solver.solve((13, 15, 11), None, None), Unresolved)

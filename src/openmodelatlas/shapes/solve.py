@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from openmodelatlas.errors import ShapeError
 from openmodelatlas.shapes.confirm import Solution
 from openmodelatlas.shapes.dimension import Constant, Dimension, Symbolic, Unresolved
@@ -134,7 +136,7 @@ class Solver:
 
         Args:
             observed: size in each solving probe, in elements.
-            held_out: size in the held-out probe; ``None`` if it has no such axis (nothing is shown unconfirmed).
+            held_out: size in the held-out probe; ``None`` if it has no such axis (then the true size must confirm).
             true_size: size in the model at full size, ``None`` if unknown.
 
         Raises:
@@ -154,13 +156,15 @@ class Solver:
 
     def _solve(self, vector: Vector, held_out: int | None, true_size: int | None) -> Solution:
         seen = vector + tuple(size for size in (held_out, true_size) if size is not None)
-        if held_out is None:
+        if held_out is None and true_size is None:
             return _unresolved("The held-out probe has no such axis, so nothing confirms an expression.", seen)
         if len(set(seen)) == 1:
-            rival = self._hidden_rival(vector, held_out) if true_size is None else None
+            rival = self._hidden_rival(vector, held_out) if true_size is None and held_out is not None else None
             if rival is None:
                 return Solution(
-                    dimension=Constant(vector[0]), held_out=True, true_size=None if true_size is None else True
+                    dimension=Constant(vector[0]),
+                    held_out=held_out is not None,
+                    true_size=None if true_size is None else True,
                 )
             return _unresolved(f"Ambiguous: {vector[0]} or {rival}, which no probe tells apart.", seen)
         discarded: dict[str, None] = {}
@@ -173,11 +177,12 @@ class Solver:
             if stage < 2 and any(tells_less_than_its_operands(best, sizes) for sizes in self._solving):
                 # Rounded sizes say little: what else fits must be known before one is believed.
                 fitting += self._fitting(next(stages), held_out, true_size, {})
-            return self._choose(fitting, stage, true_size, seen, tuple(discarded))
+            chosen = self._choose(fitting, stage, true_size, seen, tuple(discarded))
+            return msgspec.structs.replace(chosen, held_out=chosen.held_out and held_out is not None)
         return _unresolved(_why(tuple(discarded), true_size), seen, tuple(discarded))
 
     def _fitting(
-        self, candidates: list[Expression], held_out: int, true_size: int | None, discarded: dict[str, None]
+        self, candidates: list[Expression], held_out: int | None, true_size: int | None, discarded: dict[str, None]
     ) -> list[Expression]:
         """The candidates that the confirmations leave, simplest first; simpler ones that were refuted are noted."""
         fitting: list[Expression] = []
@@ -188,9 +193,9 @@ class Solver:
                 discarded[str(candidate)] = None
         return fitting
 
-    def _confirmed(self, candidate: Expression, held_out: int, true_size: int | None) -> bool:
+    def _confirmed(self, candidate: Expression, held_out: int | None, true_size: int | None) -> bool:
         # No value (a denominator of 0, a run at full size without B, T, P) is no confirmation.
-        if self._value(candidate, self._held_out) != held_out:
+        if held_out is not None and self._value(candidate, self._held_out) != held_out:
             return False
         return true_size is None or (self._true is not None and self._value(candidate, self._true) == true_size)
 

@@ -144,11 +144,11 @@ def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, index: int,
     """T: more than every window, kernel, sparse choice and written length, and one more than a number of chunks.
 
     Two written lengths and some tokens in the third probe, one in the others: else the number of chunks could be taken
-    for a constant. The held-out probe has twice the written length: else ``ceil(T, 64)`` could be taken for one more
-    than the whole chunks, or for a quotient by another size. (Sizes of a configured chunk vary, which says the same.)
+    for a constant. The held-out probe has a whole number of chunks: else ``ceil(T, chunk)`` could be taken for one more
+    than the whole chunks, or for a quotient by another size.
     """
     limits = [size + 3 for path, size in fixed.items() if kind_of(path) in TOKEN_KINDS]
-    if task.longest and chunk is None and index == task.solving:
+    if task.longest and index == task.solving and chunk is None:
         return 2 * task.longest
     if task.longest:
         lengths = 2 if index == min(2, task.solving - 1) else 1
@@ -157,7 +157,8 @@ def _tokens(task: Task, fixed: Mapping[str, int], chunk: int | None, index: int,
     if chunk is None:
         whole = task.longest and least % task.longest == 0
         return least if least not in fixed.values() and not whole else least + 1
-    return chunk * max(2, -(-(max([11, *limits]) - 1) // chunk)) + 1
+    seam = 0 if index == task.solving else 1
+    return chunk * max(2, -(-(max([11, *limits]) - seam) // chunk)) + seam
 
 
 def _override(value: int | list[int], index: int) -> int:
