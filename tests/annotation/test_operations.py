@@ -74,6 +74,14 @@ def test_aliases_lead_to_sentences() -> None:
     assert {*ALIASES.values(), *SPECIAL.values()} <= set(OPERATIONS)
 
 
+def test_sizes_are_written_as_the_model_has_them() -> None:
+    solved = {"size": "num_experts_per_tok", "value": 8}
+    sentence = describe_operation("torch.topk", {"k": solved, "dim": -1}, ("B·T", "384 E"))
+    assert sentence == "Takes the 8 largest values along the last axis (384 E), and where they are."
+    shape = {"list": [{"size": "B*T", "value": None}, -1, {"probe": 7}]}
+    assert argument_text(shape) == "(B·T, -1, 7 in the probe)"
+
+
 def test_positions_get_names() -> None:
     assert name_arguments("torch.Tensor.topk", {"1": 8, "dim": -1}) == {"k": 8, "dim": -1}
     assert name_arguments("torch.Tensor.view", {"1": 3, "2": -1}) == {"shape": {"list": [3, -1]}}
@@ -87,7 +95,7 @@ _ENCODED = st.recursive(_PLAIN, lambda inner: st.lists(inner) | st.dictionaries(
 @given(_ENCODED)
 def test_any_argument_can_be_written(value: Any) -> None:
     assert isinstance(argument_text(value), str)
-    assert describe_operation("torch.Tensor.topk", {"1": value, "dim": value}, AXES).startswith("Takes the largest")
+    assert describe_operation("torch.Tensor.topk", {"1": value, "dim": value}, AXES).startswith("Takes the ")
 
 
 @given(st.text(max_size=30))
