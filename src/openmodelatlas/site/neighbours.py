@@ -102,7 +102,8 @@ class Neighbours:
         label = name_within(current)
         if current.parent and current.parent not in around:
             label += f" in {crumb_label(self._nodes[current.parent])}"
-        if current.phase != node.phase and current.kind != "phase":
+        outer_kind = self._nodes[current.parent].kind if current.parent is not None else None
+        if current.phase != node.phase and "phase" not in (current.kind, outer_kind):
             label += f" ({'decode step' if current.phase == 'decode' else current.phase})"
         return Crumb(label=label, address=current.address)
 
