@@ -27,6 +27,7 @@ from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Check, Document, Provenance
 from openmodelatlas.sources import FORMS, MODELS, RegisteredModel, Source, resolve, resolve_model
 from openmodelatlas.sources import registry as model_registry
+from openmodelatlas.sources.resolve import exists
 
 BUILD_LOCK_SECONDS = 3600.0
 """How long a build waits for another build of the same model."""
@@ -141,7 +142,7 @@ def find(
             registered=resolved.model,
             own_configuration=configuration is not None,
         )
-    if re.fullmatch(r"[A-Za-z0-9][\w.-]*", spec_or_model) and not Path(spec_or_model).exists():
+    if re.fullmatch(r"[A-Za-z0-9][\w.-]*", spec_or_model) and not exists(spec_or_model):
         _refuse_unknown(spec_or_model)
     source = resolve(spec_or_model, revision=revision, configuration=configuration, trust=trust)
     return Target(
@@ -156,8 +157,9 @@ def identifier(source: Source) -> str:
 
 def identifier_of(spec: str) -> str:
     """The same from the text of a source, without looking whether there is one."""
-    if spec.startswith((".", "/", "~")) or Path(spec).is_dir():
-        return _identifier(Path(spec).expanduser().resolve().name)
+    if spec.startswith((".", "/", "~")) or exists(spec):
+        with contextlib.suppress(OSError, RuntimeError):
+            return _identifier(Path(spec).expanduser().resolve().name)
     return _identifier(spec.partition("@")[0])
 
 

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from openmodelatlas.cli.main import oma
-from openmodelatlas.cli.values import Memory, read_overrides
+from openmodelatlas.cli.values import Memory, Seconds, read_overrides
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,13 @@ def test_memory_in_units_of_1024(text: str, amount: int) -> None:
 def test_what_is_no_amount_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         Memory().convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "1e300", "soon"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    assert Seconds().convert("2.5", None, None) == 2.5
+    with pytest.raises(click.BadParameter):
+        Seconds().convert(text, None, None)
 
 
 def overrides(*texts: str) -> dict[str, int | list[int]]:

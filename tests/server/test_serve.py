@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -196,3 +198,66 @@ def test_a_damaged_atlas_is_an_error_page(tmp_path: Path) -> None:
     answer = Pages(tmp_path).answer("/sample/")
     assert answer.status == 500
     assert b"not what was written" in answer.body
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/sample%0d%0aSet-Cookie:a=b", "/sample%0D%0ASet-Cookie%3Aa%3Db/"),
+        ("/%2felsewhere.example/a", "/elsewhere.example/a/"),
+        ("/%2f%2felsewhere.example", "/elsewhere.example/"),
+        ("/caf%C3%A9", "/caf%C3%A9/"),
+        ("/%ff", "/%EF%BF%BD/"),
+    ],
+)
+def test_a_redirection_is_one_header_and_stays_here(server: AtlasServer, path: str, location: str) -> None:
+    response, _ = _ask(server, path)
+    assert (response.status, response.headers["Location"]) == (308, location)
+    assert response.headers["Set-Cookie"] is None
+
+
+def test_a_target_that_is_no_address(home: Path) -> None:
+    assert Pages(home).answer("http://[::1/").status == 400
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder, current: (folder / "current").write_bytes(b"..\xff"),
+        lambda folder, current: (folder / "current").write_bytes(b"0" * 16),
+        lambda folder, current: (current / "manifest.json").write_bytes(b"["),
+        lambda folder, current: (current / "atlas.json").write_bytes(b"{}"),
+        lambda folder, current: (current / "atlas.json").unlink(),
+    ],
+    ids=["pointer", "generation", "manifest", "altered", "missing"],
+)
+def test_a_damaged_atlas_does_not_take_the_others_along(tmp_path: Path, damage: Callable[[Path, Path], object]) -> None:
+    build_sample(tmp_path)
+    build_running_sum(tmp_path)
+    folder = tmp_path / "atlases" / "sample"
+    damage(folder, folder / (folder / "current").read_text().strip())
+    pages = Pages(tmp_path)
+    listing = pages.answer("/")
+    assert listing.status == 200
+    assert b"running-sum/index.html" in listing.body
+    assert b"This atlas cannot be shown" in listing.body
+    assert pages.answer("/running-sum/").status == 200
+    assert pages.answer("/sample/").status == 500
+
+
+def test_a_fault_of_our_own_is_answered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = Pages(home)
+    monkeypatch.setattr(pages, "_find", lambda path: 1 / 0)
+    answer = pages.answer("/sample/")
+    assert answer.status == 500
+    assert b"ZeroDivisionError" in answer.body
+
+
+def test_clients_that_go_away_are_not_reported(server: AtlasServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(5):
+        client = socket.create_connection(("127.0.0.1", server.port))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing sends a reset
+        client.sendall(b"GET /sample/ HTTP/1.1\r\n\r\n")
+        client.close()
+    assert _ask(server, "/sample/")[0].status == 200
+    assert "Traceback" not in capsys.readouterr().err

@@ -57,7 +57,7 @@ def test_missing_and_oversized_files(tmp_path: Path) -> None:
         read_configuration(tmp_path / "none.json")
     large = tmp_path / "large.json"
     large.write_bytes(b" " * (4 * 2**20 + 1))
-    with pytest.raises(ConfigurationError, match="at most 4194304 are read"):
+    with pytest.raises(ConfigurationError, match="more than 4194304 bytes"):
         read_configuration(large)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from openmodelatlas.errors import ConfigurationError, SourceError, SourceNotFoundError, UsageError
 from openmodelatlas.sources import resolve
+from openmodelatlas.sources.configuration import read_configuration
 from openmodelatlas.sources.files import MAXIMUM_FILE_BYTES, is_safe_path, select
 from openmodelatlas.sources.transformers import find_package, model_types
 from tests.sources.samples import sample_files
@@ -75,10 +77,11 @@ def test_folder_errors(tmp_path: Path) -> None:
 def test_every_class_that_auto_map_names_is_checked_before_anything_runs(
     tmp_path: Path, key: str, value: object
 ) -> None:
-    for place, changes in {
+    cases: dict[str, dict[str, object]] = {
         "auto_map": {"auto_map": {key: value}},
         "text_config.auto_map": {"text_config": {"auto_map": {key: value}}},
-    }.items():
+    }
+    for place, changes in cases.items():
         folder = write_folder(tmp_path / place, sample_files(**changes))
         with pytest.raises(ConfigurationError) as caught:
             resolve(str(folder))
@@ -89,6 +92,27 @@ def test_a_configuration_that_is_left_out_is_said_to_be(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "sample", sample_files(padding="x" * MAXIMUM_FILE_BYTES))
     with pytest.raises(SourceNotFoundError, match=r"config\.json.*more than"):
         resolve(str(folder))
+
+
+@pytest.mark.parametrize(
+    "spec", ["x" * 5000, "./" + "x" * 5000, "./" + "x/" * 5000, "~nobody-is-called-this", "./a/loop"]
+)
+def test_what_cannot_be_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "loop").symlink_to("loop")
+    with pytest.raises((SourceNotFoundError, UsageError)):
+        resolve(spec)
+
+
+def test_files_that_never_end_are_not_read(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "sample", sample_files())
+    os.mkfifo(folder / "pipe.py")
+    with pytest.raises(SourceError, match="no regular file") as caught:
+        resolve(str(folder))
+    assert caught.value.where == "pipe.py"
+    with pytest.raises(ConfigurationError, match="has more than"):
+        read_configuration(Path("/dev/zero"))
 
 
 def test_link_that_leads_out_of_the_folder(tmp_path: Path) -> None:

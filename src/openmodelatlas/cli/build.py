@@ -11,7 +11,7 @@ from openmodelatlas.cli.building import as_data, tell
 from openmodelatlas.cli.main import tell as tell_error
 from openmodelatlas.cli.progress import Reporter
 from openmodelatlas.cli.settings import Settings, write_json
-from openmodelatlas.cli.values import Memory, read_overrides
+from openmodelatlas.cli.values import Memory, Seconds, read_overrides
 from openmodelatlas.errors import AtlasError
 
 
@@ -43,7 +43,7 @@ from openmodelatlas.errors import AtlasError
 )
 @click.option(
     "--limit-seconds",
-    type=click.FloatRange(min=1),
+    type=Seconds(),
     metavar="S",
     help="Time the model's code may take. [default: 900]",
 )

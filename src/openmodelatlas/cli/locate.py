@@ -31,14 +31,20 @@ def open_page(name: str, address: str | None) -> tuple[Atlas, str]:
     model = built_name(name, built)
     if model is not None:
         return store.read(model_folder(home(), model)), address or ""
-    folder = Path(name)
-    if (folder / "current").is_file() or (folder / "manifest.json").is_file():
-        return store.read(folder), address or ""
+    if _is_bundle(Path(name)):
+        return store.read(Path(name)), address or ""
     first, _, rest = name.partition("/")
     if first.lower() in built:
         inside = "/".join(part for part in (rest.strip("/"), address) if part)
         return store.read(model_folder(home(), first.lower())), inside
     raise not_built(name, built)
+
+
+def _is_bundle(folder: Path) -> bool:
+    try:
+        return (folder / "current").is_file() or (folder / "manifest.json").is_file()
+    except OSError:  # longer than any path may be
+        return False
 
 
 def built_name(name: str, built: tuple[str, ...]) -> str | None:

@@ -9,6 +9,7 @@ import click
 
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _OVERRIDE = re.compile(r"([A-Za-z_][\w.]*)=(\d+(?:,\d+)*)")
+_YEAR = 366 * 24 * 3600
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -26,6 +27,22 @@ class Memory(click.ParamType[int]):
         if amount < 1 or amount >= 2**62:
             self.fail(f"{value!r} is not an amount of memory; write 12G or 800M.", param, ctx)
         return int(amount)
+
+
+class Seconds(click.ParamType[float]):
+    """A time from one second to a year."""
+
+    name = "S"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number of seconds."""
+        try:
+            seconds = float(str(value))
+        except ValueError:
+            seconds = 0.0
+        if not 1 <= seconds <= _YEAR:  # nor is that true of "nan"
+            self.fail(f"{value!r} is not a number of seconds from 1 to {_YEAR}.", param, ctx)
+        return seconds
 
 
 def read_overrides(

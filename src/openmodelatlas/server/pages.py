@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
@@ -16,7 +16,7 @@ from openmodelatlas.bundle.home import list_built, model_folder
 from openmodelatlas.bundle.store import read
 from openmodelatlas.errors import AtlasError, UsageError
 from openmodelatlas.site.html import HtmlRenderer, icon, stylesheet
-from openmodelatlas.site.listing import list_atlas
+from openmodelatlas.site.listing import Listing, list_atlas, unreadable
 from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.paths import ASSETS, address_in, page_folder
@@ -56,11 +56,14 @@ class Pages:
         self._models = tuple(models) if models is not None else None
         self._renderer = HtmlRenderer()
         self._lock = threading.Lock()
-        self._open: dict[str, tuple[str, PageBuilder]] = {}
+        self._open: dict[str, tuple[bytes, PageBuilder]] = {}
 
     def answer(self, target: str) -> Answer:
         """The answer to a request for ``target``, the path as it stands in the request line."""
-        path = unquote(urlsplit(target).path)
+        try:
+            path = unquote(urlsplit(target).path)
+        except ValueError:
+            return self._message(400, "This is no address", "The request names no page.", [])
         parts = path.split("/")
         if "\0" in path or "\\" in path or ".." in parts:
             return self._message(404, "There is no such page", "The address leads outside the atlas.", [])
@@ -71,6 +74,9 @@ class Pages:
                 return self._message(404, "There is no such page", str(error), [])
             except AtlasError as error:
                 return self._message(500, "This atlas cannot be shown", str(error), [])
+            except Exception as error:  # the server goes on, whatever one page comes to
+                text = f"This is a bug of openmodelatlas {__version__}: {type(error).__name__}: {error}"
+                return self._message(500, "This page cannot be shown", text, [])
 
     def _find(self, path: str) -> Answer:
         if path in ("/", "/index.html"):
@@ -81,7 +87,7 @@ class Pages:
             return _asset(icon(), "image/svg+xml")
         folder, form, whole = _split(path)
         if not whole:
-            return Answer(status=308, content_type=HTML, body=b"", location=f"{path}/")
+            return Answer(status=308, content_type=HTML, body=b"", location=f"/{quote(path.strip('/'))}/")
         model, address = address_in(folder)
         builder = self._builder(model)
         if builder is None:
@@ -106,18 +112,24 @@ class Pages:
         return built if self._models is None else tuple(model for model in self._models if model in built)
 
     def _index(self) -> Answer:
-        entries = [
-            list_atlas(builder.atlas) for model in self._shown() if (builder := self._builder(model)) is not None
-        ]
-        body = self._renderer.index(entries).encode()
+        entries = [self._listing(model) for model in self._shown()]
+        body = self._renderer.index([entry for entry in entries if entry is not None]).encode(errors="replace")
         return _asset(body, HTML)
+
+    def _listing(self, model: str) -> Listing | None:
+        """What the list says of ``model``; of a damaged atlas that it is, so that it does not take the others along."""
+        try:
+            builder = self._builder(model)
+        except AtlasError as error:
+            return unreadable(model, str(error))
+        return None if builder is None else list_atlas(builder.atlas)
 
     def _builder(self, model: str) -> PageBuilder | None:
         """The opened atlas of ``model``, opened anew when it was built anew; ``None`` if it is not shown."""
         if model not in self._shown():
             return None
         folder = model_folder(self._home, model)
-        current = (folder / "current").read_text("ascii")
+        current = (folder / "current").read_bytes()
         opened = self._open.get(model)
         if opened is None or opened[0] != current:
             opened = self._open[model] = (current, PageBuilder(read(folder)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +24,12 @@ class AtlasServer(ThreadingHTTPServer):
     def __init__(self, pages: Pages, port: int) -> None:
         self.pages = pages
         super().__init__((ADDRESS, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away or was too slow is its own affair; anything else is told on one line."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            print(f"A request could not be answered: {type(error).__name__}: {error}", file=sys.stderr)
 
     @property
     def port(self) -> int:

@@ -19,6 +19,7 @@ from openmodelatlas.site.fields import Page, PageArgument, PageChild
 from openmodelatlas.site.highlight import Highlighter, cold_reason
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.paths import page_folder, to_root
+from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
 
 _SHOWN_OUTPUTS = 8
@@ -55,7 +56,7 @@ class HtmlRenderer:
                 code.text, code.lines[0], own=code.own_lines, columns=code.own_columns, unreached=code.unreached
             )
         root = to_root(page.model, page.address)
-        return self._page.render(
+        rendered: str = self._page.render(
             page=page,
             code_html=highlighted,
             excerpts=[_excerpt_parts(source, atlas.lines_of(source.file)) for source in page.sources],
@@ -66,6 +67,7 @@ class HtmlRenderer:
             root=root,
             href=_linker(page.model, root),
         )
+        return visible(rendered)
 
     def index(self, models: list[Listing]) -> str:
         """The page that lists the models, for the root of the site."""

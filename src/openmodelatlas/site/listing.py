@@ -20,6 +20,7 @@ class Listing:
         parameters: elements of all parameters at the published configuration, tied weights once.
         repository, revision: the source it shows.
         fallback: sources that were preferred but could not be used, each with the reason.
+        problem: why the atlas cannot be read; then the numbers are 0 and the source is empty.
     """
 
     model: str
@@ -30,6 +31,7 @@ class Listing:
     repository: str
     revision: str
     fallback: tuple[str, ...]
+    problem: str | None = None
 
 
 def list_atlas(atlas: Atlas) -> Listing:
@@ -45,3 +47,9 @@ def list_atlas(atlas: Atlas) -> Listing:
         revision=document.provenance.revision,
         fallback=document.provenance.preferred,
     )
+
+
+def unreadable(model: str, problem: str) -> Listing:
+    """The entry for an atlas that is damaged or of another format."""
+    link = f"{page_folder(model, '')}/index.html"
+    return Listing(model, model, link, nodes=0, parameters=0, repository="", revision="", fallback=(), problem=problem)

@@ -9,6 +9,7 @@ from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageChild, PageDimension
 from openmodelatlas.site.paths import page_folder, to_root
+from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
@@ -20,7 +21,7 @@ def render_markdown(page: Page) -> str:
     if page.atlas is not None:
         parts += _about(page)
     parts += _foot(page)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return visible("\n\n".join(part for part in parts if part) + "\n")
 
 
 def plain(text: str) -> str:
@@ -137,7 +138,12 @@ def _facts(page: Page) -> Iterator[str]:
     if page.parameters.tensors:
         yield f"## Parameters ({page.parameters.count:,})"
         rows = [
-            (code(item.name), _shape(item.shape), plain(item.dtype), f"{item.count:,} × {item.each:,}")
+            (
+                code(item.name),
+                _shape(item.shape),
+                plain(item.dtype),
+                f"{item.count:,} × {item.each:,}" + (" (buffer, not counted)" if item.kind == "buffer" else ""),
+            )
             for item in page.parameters.tensors
         ]
         yield _table(("name", "shape", "dtype", "elements"), rows)

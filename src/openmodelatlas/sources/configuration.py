@@ -88,15 +88,15 @@ def read_configuration(path: Path, name: str | None = None) -> dict[str, Any]:
     """
     name = name or str(path)
     try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAXIMUM_BYTES else b""
+        with path.open("rb") as file:  # a device or a pipe has no size
+            data = file.read(MAXIMUM_BYTES + 1)
     except OSError as error:
         raise SourceNotFoundError(
             f"The configuration cannot be read: {error.strerror or error}.", where=name
         ) from error
-    if size > MAXIMUM_BYTES:
+    if len(data) > MAXIMUM_BYTES:
         raise ConfigurationError(
-            f"The configuration has {size} bytes; at most {MAXIMUM_BYTES} are read.",
+            f"The configuration has more than {MAXIMUM_BYTES} bytes.",
             where=name,
             advice="Give the model's config.json, not a tokenizer or weight index.",
         )

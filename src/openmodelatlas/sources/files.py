@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -139,6 +140,8 @@ def read_text_bytes(file: Path, name: str) -> bytes:
         SourceError: it cannot be read, is not UTF-8 (with the line), or holds a NUL byte.
     """
     try:
+        if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe waits for somebody to write, a device has no end
+            raise SourceError("This is no regular file; it is refused.", where=name)
         data = file.read_bytes()
     except OSError as error:
         raise SourceError(f"The file cannot be read: {error.strerror or error}.", where=name) from error

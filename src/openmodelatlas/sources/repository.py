@@ -64,8 +64,13 @@ def folder_source(folder: Path, *, configuration: Path | None, trust: bool) -> S
         SourceError: a file is refused or cannot be read.
         ConfigurationError: the configuration is not usable.
     """
-    root = folder.expanduser().resolve()
-    if not root.exists():
+    try:
+        root = folder.expanduser().resolve()
+        exists = root.exists()
+    except (OSError, RuntimeError) as error:  # too long, a loop of links, or ~user of nobody
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SourceNotFoundError(f"This cannot be a folder: {reason}.", where=str(folder)[:200]) from error
+    if not exists:
         raise SourceNotFoundError("There is no such folder.", where=str(folder))
     if not root.is_dir():
         raise SourceNotFoundError(

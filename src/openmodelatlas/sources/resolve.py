@@ -69,9 +69,9 @@ def resolve(
     """
     if not spec.isprintable() or not spec.strip():
         raise UsageError(f"{spec!r} is not a source.", advice=f"Give {FORMS}.")
-    if spec.startswith((".", "/", "~")) or _exists(spec):
+    if spec.startswith((".", "/", "~")) or exists(spec):
         _refuse_revision(revision, spec)
-        return folder_source(Path(spec).expanduser(), configuration=configuration, trust=trust)
+        return folder_source(Path(spec), configuration=configuration, trust=trust)
     kind, separator, rest = spec.partition(":")
     if separator:
         _refuse_revision(revision, spec)
@@ -110,6 +110,8 @@ def resolve_model(
     candidates = [source for source in entry.sources if revision is None or source.is_hub]
     if not candidates:
         raise UsageError(f"{entry.display_name} has no hub source, so no revision can be chosen.")
+    if configuration is not None:
+        read_configuration(configuration)  # a file that is no good is not the fault of any source
     untrusted = [s for s in candidates if s.is_hub and not (trust or s.pins or revision)]
     passed_over: list[str] = []
     errors: list[SourceError] = []
@@ -190,10 +192,11 @@ def _model_types(configuration: dict[str, Any]) -> list[object]:
     return [part.get("model_type") for part in (configuration, *parts)]
 
 
-def _exists(spec: str) -> bool:
+def exists(spec: str) -> bool:
+    """Whether there is a file or folder of this name; false for what cannot be a name."""
     try:
         return Path(spec).exists()
-    except OSError:  # longer than any path may be
+    except (OSError, ValueError):  # longer than any path may be
         return False
 
 
