@@ -127,6 +127,8 @@ class Sizes:
         self, rows: Sequence[tuple[tuple[int, ...], ...]], full: Sequence[int], place: tuple[int, int]
     ) -> None:
         """Without values a selection is empty: an axis of 0 at full size that no probe has empty depends on values."""
+        if 0 not in full:
+            return
         shapes = [shape for row in rows[: len(self._roles.solving) + 1] for shape in row]
         if any(len(shape) != len(full) for shape in shapes):
             return

@@ -99,6 +99,7 @@ class Tree:
     read_by: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
+    _items: dict[int, list[Item]] = field(default_factory=dict)
 
     @cached_property
     def result_shapes(self) -> list[tuple[tuple[int, ...], ...]]:
@@ -203,6 +204,12 @@ class Tree:
 
     def items(self, call: int) -> list[Item]:
         """What ran directly inside a call, with its loops told apart into iterations."""
+        known = self._items.get(call)
+        if known is None:
+            known = self._items[call] = self._find_items(call)
+        return known
+
+    def _find_items(self, call: int) -> list[Item]:
         events: list[Item] = list(self.children[call])
         function = self.function(call)
         if function is None:
