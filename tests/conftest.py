@@ -1,0 +1,10 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import os
+
+# As in the capture process: tensors are small, and a forked process cannot use the threads of the first. Read by torch
+# when it is imported, which no module of the tests has done yet.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
