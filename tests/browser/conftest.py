@@ -1,4 +1,4 @@
-"""A real server in a process of its own, and a real browser."""
+"""A real server in a process of its own, and a real browser; both end with the tests of this folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def find_browser() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a small model built from its code, and the two samples of the pages' own tests."""
     folder = tmp_path_factory.mktemp("browser-home")
@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(home: Path) -> Iterator[str]:
     """Address of ``oma serve`` on a free port, with a slash at the end."""
     environment = {**os.environ, "OMA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
@@ -72,7 +72,7 @@ def site(home: Path) -> Iterator[str]:
         process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """One browser for all tests; each test gets a context of its own."""
     path = find_browser()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,13 @@ def run(output: Path) -> Run:
 
 
 @pytest.fixture(autouse=True)
-def no_process_left() -> Any:
+def no_process_left() -> Iterator[None]:
     """After each test, nothing that it started is alive."""
+    before = _children()
     yield
-    mine = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    if mine.exists():
-        assert mine.read_text().split() == []
+    assert _children() <= before
+
+
+def _children() -> set[str]:
+    listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return set(listed.read_text().split()) if listed.exists() else set()
