@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import msgspec
 
-RECORDING_FORMAT = 1
+RECORDING_FORMAT = 2
 
 Value = Any
 Phase = Literal["prefill", "decode"]
@@ -137,7 +137,7 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
     base: int = -1
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run of a module or function of the model's code (or of torch's modules).
 
     Attributes:
@@ -164,12 +164,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     site: int
     step: int
     phase: Phase
-    arguments: dict[str, Value]
-    result: Value
-    trace: list[int]
+    arguments: dict[str, Value] = {}
+    result: Value = None
+    trace: list[int] = []
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
+class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One torch function or method, at the level at which the author wrote it.
 
     Attributes:
@@ -182,7 +182,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         arguments: encoded positional arguments.
         keywords: encoded keyword arguments.
         outputs: tensor numbers of the results, in order (flattened from tuples); empty for results that are no tensors.
-        result: encoded return value.
+        result: encoded return value, ``None`` where it is the ``outputs``.
         writes: tensor numbers of the *previous* versions of tensors written in place, empty if none.
     """
 
@@ -191,11 +191,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     function: str
     span: int
     step: int
-    arguments: list[Value]
-    keywords: dict[str, Value]
-    outputs: list[int]
-    result: Value
-    writes: list[int]
+    arguments: list[Value] = []
+    keywords: dict[str, Value] = {}
+    outputs: list[int] = []
+    result: Value = None
+    writes: list[int] = []
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from torch import nn
 from openmodelatlas.capture.child.encode import dtype_name
 from openmodelatlas.capture.child.frames import STAND_INS, FileTable, is_model_file, read_file
 from openmodelatlas.capture.recording import Module, Parameter
+from openmodelatlas.capture.text import lines_of
 
 
 def describe_modules(model: nn.Module, files: FileTable) -> list[Module]:
@@ -64,14 +65,14 @@ def _plain_attributes(module: nn.Module) -> dict[str, bool | int | float | str |
 @functools.cache
 def class_lines(filename: str, qualified_name: str) -> tuple[int, int] | None:
     """First and last line of a class statement, ``None`` if the file has no such class (made at run time)."""
-    text = read_file(filename)[1]
+    every = lines_of(read_file(filename)[1])
+    text = "\n".join(every)
     simple = qualified_name.rsplit(".", 1)[-1]
     found = [m.start() for m in re.finditer(rf"^[ \t]*class[ \t]+{re.escape(simple)}\b", text, re.MULTILINE)]
     if len(found) != 1:
         return _class_lines_from_tree(text, qualified_name)
     first = text.count("\n", 0, found[0]) + 1
-    lines = text.splitlines(keepends=True)
-    block = inspect.getblock(lines[first - 1 :])
+    block = inspect.getblock([f"{line}\n" for line in every[first - 1 :]])
     while block and not block[-1].strip():
         block.pop()
     return first, first + len(block) - 1

@@ -108,12 +108,12 @@ class OperationRecorder:
         if not written and type(result) is torch.Tensor and id(result) not in self._tensors.numbers:
             number = self._tensors.enter(result, "operation", len(self.operations), inputs=found)
             outputs.append(number)
-            encoded: Any = {"tensor": number}
+            encoded: Any = None
         else:
             result = self._enter_results(result, found, written, outputs, previous)
             if written:
                 self._enter_writes(written, outputs, previous)
-            encoded = encode(result, [])
+            encoded = None if outputs else encode(result, [])
         if outputs or known is None or known.kind == "read":
             self.operations.append(
                 Operation(

@@ -9,6 +9,7 @@ from types import CodeType
 
 from openmodelatlas.capture.child.frames import FileTable, read_file
 from openmodelatlas.capture.recording import Code, Span
+from openmodelatlas.capture.text import lines_of
 
 _OPERATOR_INSTRUCTIONS = frozenset(
     number
@@ -166,9 +167,9 @@ def _last_instruction_line(code: CodeType) -> int:
 @functools.cache
 def _block_end(filename: str, first_line: int) -> int:
     """Last line of the ``def`` (decorators included) that begins at ``first_line``, trailing blank lines left out."""
-    lines = read_file(filename)[1].splitlines(keepends=True)
+    lines = lines_of(read_file(filename)[1])
     try:
-        block = inspect.getblock(lines[first_line - 1 :])
+        block = inspect.getblock([f"{line}\n" for line in lines[first_line - 1 :]])
     except (SyntaxError, IndentationError):
         return first_line
     while block and not block[-1].strip():
