@@ -29,7 +29,12 @@ from tests.cli.conftest import ROOT, TINY, TINY_MODEL, Oma
         (("build", "kimi-k2", "gpt2", "--revision", "main"), 2, "for one source"),
         (("build", "gpt2", "--override", "n_embd"), 2, "KEY=VALUE"),
         (("build", "gpt2", "--limit-memory", "lots"), 2, "12G"),
+        (("build", "gpt2", "--limit-seconds", "nan"), 2, "number of seconds"),
+        (("build", "gpt2", "--config", "/dev/zero"), 3, "more than 4194304 bytes"),
         (("build", "gpt2", "--revision", "main"), 2, "no hub source"),
+        (("build", "x" * 5000), 2, "no registered model"),
+        (("build", "./" + "x" * 5000), 3, "File name too long"),
+        (("show", "x" * 5000), 2, "no atlas called"),
         (("show", "kimi-k2"), 2, "`oma build kimi-k2`"),
         (("show", "kimi"), 2, "kimi-k2"),
         (("show", TINY_MODEL, "layers/atention"), 2, "layers/attention"),
@@ -164,3 +169,15 @@ def test_a_folder_that_cannot_be_written_is_one_message(oma: Oma, tmp_path: Path
     assert done.returncode == 7
     assert "OMA_HOME" in done.stderr
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize("command", ["models", "doctor", "show", "build"])
+@pytest.mark.parametrize("folder", ["/tmp/" + "x" * 400, "~nobody-is-called-this/x"])
+def test_a_home_that_cannot_be(
+    command: str, folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OMA_HOME", folder)
+    assert main.run([command, *(["gpt2"] if command in ("show", "build") else [])]) == 2
+    said = capsys.readouterr().err
+    assert said.count("Error: ") == 1
+    assert "OMA_HOME names no possible folder" in said

@@ -254,3 +254,31 @@ def test_file_that_changes_after_it_was_pinned(model: Path, fails: Fails, monkey
     error = fails(model, HashMismatchError)
     assert error.where == MODELING
     assert error.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n\n", "\n\f\n"),
+        lambda text: text.replace("# started", "# st\u2028art\x85ed\x1c"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("    ", "\t"),
+        lambda text: text + f"{'long'!r} * 2  # {'x' * 1_000_000}",
+    ],
+    ids=["form feeds", "separators", "mark", "CRLF", "CR", "tabs", "long line"],
+)
+def test_text_in_every_form_that_python_reads(
+    model: Path, home: Path, tmp_path: Path, change: Callable[[str], str]
+) -> None:
+    plain = openmodelatlas.build(str(pebble(tmp_path / "plain")), trust=True)
+    file = model / MODELING
+    file.write_bytes(change(file.read_text()).encode())
+    atlas = openmodelatlas.build(str(model), trust=True)
+    assert [node.address for node in atlas] == [node.address for node in plain]
+    for node, expected in zip(atlas, plain, strict=True):
+        assert (node.symbol is None) == (expected.symbol is None)
+        if node.symbol is not None and expected.symbol is not None:
+            assert node.symbol.lines.first == expected.symbol.lines.first
+            assert atlas.text_of(node.symbol.lines) == plain.text_of(expected.symbol.lines)

@@ -115,6 +115,16 @@ def test_files_that_never_end_are_not_read(tmp_path: Path) -> None:
         read_configuration(Path("/dev/zero"))
 
 
+def test_link_that_leads_to_itself(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "sample", sample_files())
+    (folder / "loop").symlink_to(".")
+    assert resolve(str(folder)).entry
+    (folder / "again.py").symlink_to("again.py")
+    with pytest.raises(SourceError, match="leads back to itself") as caught:
+        resolve(str(folder))
+    assert caught.value.where == "again.py"
+
+
 def test_link_that_leads_out_of_the_folder(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "sample", sample_files())
     secret = tmp_path / "secret.py"

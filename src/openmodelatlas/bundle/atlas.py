@@ -8,6 +8,7 @@ from pathlib import Path
 from openmodelatlas.bundle.manifest import Manifest, read_checked
 from openmodelatlas.bundle.resolve import close_matches, resolve
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue
+from openmodelatlas.capture.text import lines_of
 from openmodelatlas.errors import BundleError
 from openmodelatlas.graph.document import Document, Lines, Node
 
@@ -91,9 +92,7 @@ class Atlas:
             if cited is None:
                 raise BundleError(f"The atlas cites {file} without holding it.", where=str(self.folder))
             text = read_checked(self.folder, self.manifest, f"sources/{cited.sha256}.txt")
-            # Python numbers lines by \n, \r\n and \r alone; str.splitlines also splits at form feeds and others.
-            decoded = text.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-            lines = decoded.removeprefix("\ufeff").split("\n")
+            lines = lines_of(text.decode("utf-8", errors="replace"))
             self._lines[file] = lines
         return lines
 

@@ -12,13 +12,32 @@ _MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 
 
 def home() -> Path:
-    """The folder of everything this program keeps: ``OMA_HOME``, or the platform's data folder of the user."""
+    """The folder of everything this program keeps: ``OMA_HOME``, or the platform's data folder of the user.
+
+    Raises:
+        UsageError: ``OMA_HOME`` cannot be the name of a folder.
+    """
     chosen = os.environ.get("OMA_HOME")
     if chosen:
-        return Path(chosen).expanduser()
+        return _usable(chosen)
     import platformdirs
 
     return Path(platformdirs.user_data_dir("openmodelatlas", appauthor=False))
+
+
+def _usable(chosen: str) -> Path:
+    """The path that a user chose, unless no folder can ever be called that."""
+    try:
+        path = Path(chosen).expanduser()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, or ~user of nobody
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"OMA_HOME names no possible folder: {str(reason).rstrip('.')}.",
+            where=chosen[:200],
+            advice="Set OMA_HOME to a folder that can be written.",
+        ) from error
+    return path
 
 
 def model_folder(home: Path, model: str) -> Path:

@@ -11,6 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from openmodelatlas.capture.text import lines_of
+
 Position = tuple[int, int, int, int]
 """Line, column, end line, end column."""
 
@@ -124,13 +126,13 @@ class FileSyntax:
     @cached_property
     def lines(self) -> list[str]:
         """The lines, without their ends."""
-        return self.text.splitlines()
+        return lines_of(self.text)
 
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree; empty if the text does not parse."""
         try:
-            return ast.parse(self.text)
+            return ast.parse("\n".join(self.lines))
         except SyntaxError:
             return ast.Module(body=[], type_ignores=[])
 

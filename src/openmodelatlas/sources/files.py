@@ -127,7 +127,11 @@ def hash_files(root: Path, paths: Iterable[str], boundary: Path | None = None) -
     hashed = []
     for path in paths:
         file = root / PurePosixPath(path)
-        if not file.resolve().is_relative_to(boundary):
+        try:
+            real = file.resolve()
+        except RuntimeError as error:
+            raise SourceError("The file is a link that leads back to itself.", where=path) from error
+        if not real.is_relative_to(boundary):
             raise SourceError("The file is a link that leads out of its folder; it is refused.", where=path)
         hashed.append(SourceFile(path=path, sha256=hashlib.sha256(read_text_bytes(file, path)).hexdigest()))
     return tuple(hashed)
@@ -155,7 +159,8 @@ def read_text_bytes(file: Path, name: str) -> bytes:
             advice="Only source text in UTF-8 can be shown and run.",
         ) from error
     if b"\0" in data:
-        raise SourceError("The file holds a NUL byte, so it is no source text.", where=name)
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise SourceError("The file holds a NUL byte, so it is no source text.", where=f"{name}:{line}")
     return data
 
 
