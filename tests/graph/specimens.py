@@ -30,6 +30,7 @@ MODELS: dict[str, Make] = {
     "tries": statements.Tries,
     "wrapped": statements.Wrapped,
     "wrapped-forward": statements.WrappedForward,
+    "called-again": statements.CalledAgain,
     "branches": statements.Branches,
     "drops": statements.Drops,
     "chained": statements.Chained,

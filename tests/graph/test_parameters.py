@@ -146,3 +146,11 @@ def test_layers_that_hold_a_sequence_share_their_facts():
     assert len({fact.owner for fact in facts.values()}) == 2
     first, silu, last = (built.nodes[child] for child in built.nodes["layers/stack/stack"].children)
     assert [node.parameter_count for node in (first, silu, last)] == [2 * 45_099_776, 0, 2 * 45_092_864]
+
+
+def test_a_layer_that_is_called_again_counts_once():
+    built = specimen("called-again")
+    facts = built.document.parameters.values()
+    assert built.nodes[""].parameter_count == sum(fact.each * fact.count for fact in facts)
+    group = next(node for node in built.document.nodes.values() if node.kind == "layer group")
+    assert group.parameter_count == built.nodes[""].parameter_count

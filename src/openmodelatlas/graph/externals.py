@@ -32,6 +32,8 @@ def external_facts(
         shown = same[dtype] if dtype is not None else None
         if entry.origin != "input" or any(row is None for row in same[: len(roles.solving) + 1]):
             reason = "made without a recorded operation, so it cannot be found again in the other probes"
+            if entry.origin in ("parameter", "buffer"):
+                reason = "the model at full size has no parameter or buffer of this name"
             shape = tuple(Unresolved(reason=reason, observed=(size,)) for size in entry.shape)
             facts[name] = TensorFact(shape=shape, dtype=entry.dtype, value=str(number) if probe == 0 else None)
             continue

@@ -259,8 +259,11 @@ class Flow:
         passed = tuple(reversed(via))
         if entry.origin in ("parameter", "buffer"):
             parameter = tree.recording.parameters[entry.index]
-            fact = self._table.fact_name(parameter.name, self._layer_list) or parameter.name
+            fact = self._table.fact_name(parameter.name, self._layer_list)
             short = parameter.name.rpartition(".")[2]
+            if fact is None:
+                self.external[probe, number] = parameter.name
+                return Port(name=short, tensor=parameter.name, source="outside", via=passed)
             source = "parameter" if entry.origin == "parameter" else "buffer"
             return Port(name=short, tensor=fact, source=source, via=passed)  # type: ignore[arg-type]
         key = self._external_name(probe, number, entry.name)

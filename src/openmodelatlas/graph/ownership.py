@@ -89,12 +89,15 @@ class Ownership:
         return names
 
     def _owned_by(self, draft: Draft, owned: Mapping[str, list[str]]) -> list[str]:
-        """Facts of the prefill node of the same module, so that the decode step shows the same parameters."""
+        """Facts of the node itself and of the prefill node of the same module.
+
+        The decode step shows the same parameters so; and layers of which one is called elsewhere too, all of theirs.
+        """
         names = self._labels.module_names(draft)
         keys = [key(names[0], self._layer_list) for key in (single_key, parameter_key)] if names else []
         twin = next((self._drafts[key] for key in keys if key in self._drafts), None)
-        address = self._labels.addresses[twin if twin is not None else draft]
-        return owned.get(address, []) if twin is not None or draft is self._root else []
+        own = owned.get(self._labels.addresses[draft], [])
+        return own if twin is None or twin is draft else [*owned.get(self._labels.addresses[twin], []), *own]
 
     def counted(self, node: Node) -> Node:
         """The node with the number of parameters it stands for."""

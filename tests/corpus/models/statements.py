@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from .parts import Norm
+from .parts import FeedForward, Norm
 
 Sizes = dict[str, int]
 
@@ -297,3 +297,18 @@ class WrappedForward(nn.Module):
 
     def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
         return self.project(self.chosen(hidden_states))
+
+
+class CalledAgain(nn.Module):
+    """The first layer runs once more, outside the loop over all layers."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        width, inner = sizes["hidden_size"], sizes["intermediate_size"]
+        self.layers = nn.ModuleList(FeedForward(width, inner) for _ in range(3))
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        hidden_states = self.layers[0](hidden_states)
+        for layer in self.layers:
+            hidden_states = hidden_states + layer(hidden_states)
+        return hidden_states
