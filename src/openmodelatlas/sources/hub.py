@@ -226,7 +226,11 @@ def _cached_checkout(repository: str, revision: str | None, reason: str, cause: 
     cached = cached_snapshot(repository, revision)
     if cached is None:
         where = f"{repository}@{revision}" if revision else repository
-        raise HubUnreachableError(f"{reason}, and the revision is not in the local cache.", where=where) from cause
+        raise HubUnreachableError(
+            f"{reason}, and the revision is not in the local cache.",
+            where=where,
+            advice="Check the network, HF_ENDPOINT and HF_HUB_OFFLINE, or build from a folder that holds the code.",
+        ) from cause
     commit, root = cached
     selection = select(list_folder(root))
     note = f"{reason}; files are those of {commit[:12]} in the local cache."
