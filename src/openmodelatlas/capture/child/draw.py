@@ -12,7 +12,7 @@ from openmodelatlas.capture.child.kinds import Kind, kind_of
 from openmodelatlas.capture.child.search import Constraint, is_prime, search
 from openmodelatlas.errors import ConfigurationError
 
-BATCHES = (2, 3, 4, 5)
+BATCHES = (2, 4, 3, 5)  # not evenly spaced: any size that is so would read as a multiple of B plus a number
 TOKENS = (11, 17, 13, 16, 14, 18, 19, 15)
 ROUNDS = 24
 TRIES = 24
