@@ -107,12 +107,6 @@ def _translated(function: Callable[..., Any], source_root: str, name: str, *, on
     return wrapper
 
 
-def _writes(mode: object) -> bool:
-    if isinstance(mode, int):
-        return bool(mode & _WRITE_FLAGS)
-    return bool(_WRITING_MODES.intersection(str(mode)))
-
-
 def _wrap_sockets(source_root: str) -> None:
     make = socket.socket.__init__
 

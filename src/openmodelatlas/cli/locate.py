@@ -12,21 +12,13 @@ from openmodelatlas.errors import UsageError
 MODEL_HELP = "MODEL is a built model's name, the source it was built from, or the folder of a bundle."
 
 
-def open_atlas(name: str) -> Atlas:
-    """The built atlas called ``name``.
+def open_page(name: str, address: str | None) -> tuple[Atlas, str]:
+    """The built atlas and the address within it; ``name`` may hold both: ``kimi-k2/layers/dense``.
 
     Raises:
         UsageError: it is not built; the advice tells how to, or names what is.
         BundleError: it is damaged or of another format.
     """
-    atlas, rest = open_page(name, None)
-    if rest:
-        raise UsageError(f"{name!r} is a page, not a model.", advice=f"The model is {atlas.document.model}.")
-    return atlas
-
-
-def open_page(name: str, address: str | None) -> tuple[Atlas, str]:
-    """The atlas and the address within it; ``name`` may hold both: ``kimi-k2/layers/dense``. Raises as above."""
     built = list_built(home())
     model = built_name(name, built)
     if model is not None:

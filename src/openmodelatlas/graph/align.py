@@ -186,10 +186,7 @@ def _loop_signatures(tree: Tree) -> dict[Key, tuple[object, ...]]:
     def visit(items: list[Item]) -> None:
         for item in items:
             if isinstance(item, LoopRun):
-                keys = tuple(
-                    tuple(tree.key(e) if isinstance(e, int) else e.key for e in part) for part in item.iterations
-                )
-                signatures.setdefault(item.key, []).append(keys)
+                signatures.setdefault(item.key, []).append(_round_keys(tree, item))
                 for part in item.iterations:
                     visit(part)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.align import Element, LoopSite
 from openmodelatlas.graph.fold import sites_in
 from openmodelatlas.graph.syntax import Condition, FunctionSyntax, Loop
 from openmodelatlas.graph.tree import Tree
@@ -157,9 +157,3 @@ def _adjacent(function: FunctionSyntax, end: int, start: int) -> bool:
 def enclosing_condition(conditions: Iterable[Condition], line: int) -> Condition | None:
     """The outermost of ``conditions`` whose statement contains ``line``."""
     return next((condition for condition in conditions if condition.first <= line <= condition.last), None)
-
-
-def runs_in(site: Site, condition: Condition, tree: Tree) -> bool:
-    """Whether a site's expression stands within a condition's statement."""
-    position = tree.position(site.event)
-    return position is not None and condition.first <= position[0] <= condition.last

@@ -14,7 +14,6 @@ from openmodelatlas.graph.document import (
     Branch,
     Lines,
     Node,
-    ParameterFact,
     Port,
     Symbol,
     TensorFact,
@@ -389,8 +388,3 @@ def _is_plain(value: Any) -> bool:
             return all(_is_plain(element) for element in value["list"])
         return "dict" not in value and "object" not in value and "module" not in value
     return True
-
-
-def parameter_counts(names: Sequence[str], facts: Mapping[str, ParameterFact]) -> int:
-    """Elements of the named parameters (buffers do not count)."""
-    return sum(facts[name].each * facts[name].count for name in names if facts[name].kind == "parameter")

@@ -16,9 +16,6 @@ from openmodelatlas.capture.text import lines_of
 Position = tuple[int, int, int, int]
 """Line, column, end line, end column."""
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
 
 @dataclass(frozen=True, slots=True)
 class Loop:
