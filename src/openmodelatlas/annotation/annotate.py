@@ -1,0 +1,31 @@
+"""Joins the graph with what is known of operations, roles and mechanisms.
+
+Each step adds to the drafts of the steps before it: roles name the places of the data flow and give tensors their
+symbols; mechanisms are recognised and evaluated on the captured values; operations get formulas with those symbols;
+explanations say what happens at this place; claims cite the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
+from openmodelatlas.annotation.material import Draft, Drafts, Material
+
+Step = Callable[[Material, Drafts], None]
+
+STEPS: tuple[Step, ...] = ()
+
+
+def annotate(material: Material) -> Knowledge:
+    """Everything that is known of the nodes of ``material``."""
+    drafts = Drafts(nodes={address: Draft() for address in material.document.nodes})
+    for step in STEPS:
+        step(material, drafts)
+    finished = {address: draft.finished() for address, draft in drafts.nodes.items()}
+    empty = NodeKnowledge()
+    return Knowledge(
+        nodes={address: node for address, node in finished.items() if node != empty},
+        unmatched=tuple(drafts.unmatched),
+        notes=tuple(drafts.notes),
+    )
