@@ -22,7 +22,7 @@ class Value(Protocol):
     """One captured value, row-major.
 
     Attributes:
-        dtype: as safetensors names it: ``F32``, ``I64``, ``BOOL``.
+        dtype: ``float32``, ``bfloat16``, ``int64``, ``bool``, …
         shape: elements along each axis.
         data: its bytes, little-endian.
     """

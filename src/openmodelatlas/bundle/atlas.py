@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
+from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.bundle.canonical import decode_drawings, decode_knowledge
 from openmodelatlas.bundle.manifest import Manifest, read_checked
 from openmodelatlas.bundle.resolve import close_matches, resolve
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue
 from openmodelatlas.capture.text import lines_of
+from openmodelatlas.drawing.drawing import Drawings
 from openmodelatlas.errors import BundleError
 from openmodelatlas.graph.document import Document, Lines, Node
 
@@ -51,6 +55,22 @@ class Atlas:
             UsageError: nothing is called that; the message lists what comes close.
         """
         return resolve(self.document, name)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """Names, formulas and explanations; read when it is first asked for.
+
+        Raises:
+            BundleError: the file is missing, altered or of another format.
+        """
+        data = read_checked(self.folder, self.manifest, "knowledge.json")
+        return decode_knowledge(data, str(self.folder / "knowledge.json"))
+
+    @cached_property
+    def drawings(self) -> Drawings:
+        """Diagrams and typeset formulas; read when they are first asked for. Raises as :attr:`knowledge`."""
+        data = read_checked(self.folder, self.manifest, "drawings.json")
+        return decode_drawings(data, str(self.folder / "drawings.json"))
 
     @property
     def root(self) -> Node:

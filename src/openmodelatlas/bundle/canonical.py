@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from openmodelatlas.annotation.knowledge import KNOWLEDGE_FORMAT, Knowledge
+from openmodelatlas.drawing.drawing import DRAWING_FORMAT, Drawings
 from openmodelatlas.errors import BundleError
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, Document
 
-_DECODER = msgspec.json.Decoder(Document)
+_Part = TypeVar("_Part", Document, Knowledge, Drawings)
 
 
 class _Format(msgspec.Struct):
@@ -50,33 +52,58 @@ def encode_document(document: Document) -> bytes:
     return msgspec.json.encode(ordered)
 
 
+def encode_knowledge(knowledge: Knowledge) -> bytes:
+    """UTF-8 JSON of ``knowledge``, nodes in order of execution."""
+    nodes = {
+        address: msgspec.structs.replace(node, symbols=_sorted(node.symbols)) if node.symbols else node
+        for address, node in knowledge.nodes.items()
+    }
+    return msgspec.json.encode(msgspec.structs.replace(knowledge, nodes=nodes))
+
+
+def encode_drawings(drawings: Drawings) -> bytes:
+    """UTF-8 JSON of ``drawings``, levels in order of execution, formulas sorted by their LaTeX."""
+    return msgspec.json.encode(msgspec.structs.replace(drawings, formulas=_sorted(drawings.formulas)))
+
+
 def decode_document(data: bytes, where: str) -> Document:
     """The document in ``data``.
 
     Raises:
         BundleError: the bytes are corrupt, or of a format that this version does not know.
     """
+    return _decode(data, Document, DOCUMENT_FORMAT, "atlas", where)
+
+
+def decode_knowledge(data: bytes, where: str) -> Knowledge:
+    """The knowledge in ``data``. Raises as :func:`decode_document`."""
+    return _decode(data, Knowledge, KNOWLEDGE_FORMAT, "knowledge of the atlas", where)
+
+
+def decode_drawings(data: bytes, where: str) -> Drawings:
+    """The drawings in ``data``. Raises as :func:`decode_document`."""
+    return _decode(data, Drawings, DRAWING_FORMAT, "file of drawings", where)
+
+
+def _decode(data: bytes, part: type[_Part], known: int, what: str, where: str) -> _Part:
+    again = "Build it again with `oma build --force`."
     try:
         found = msgspec.json.decode(data, type=_Format).format
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BundleError(
-            f"The atlas is corrupt: {error}.", where=where, advice="Build it again with `oma build --force`."
-        ) from error
-    if found != DOCUMENT_FORMAT:
+        raise BundleError(f"The {what} is corrupt: {error}.", where=where, advice=again) from error
+    if found != known:
         advice = (
             "It was written by a newer version: update openmodelatlas."
-            if found > DOCUMENT_FORMAT
+            if found > known
             else "It was written by an older version: build it again with `oma build`."
         )
         raise BundleError(
-            f"The atlas has format {found}, this version reads format {DOCUMENT_FORMAT}.", where=where, advice=advice
+            f"The {what} has format {found}, this version reads format {known}.", where=where, advice=advice
         )
     try:
-        return _DECODER.decode(data)
+        return msgspec.json.decode(data, type=part)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BundleError(
-            f"The atlas is corrupt: {error}.", where=where, advice="Build it again with `oma build --force`."
-        ) from error
+        raise BundleError(f"The {what} is corrupt: {error}.", where=where, advice=again) from error
 
 
 def _sorted(value: Any) -> Any:

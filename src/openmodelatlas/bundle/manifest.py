@@ -9,7 +9,7 @@ import msgspec
 
 from openmodelatlas.errors import BundleError
 
-BUNDLE_FORMAT = 1
+BUNDLE_FORMAT = 2
 
 
 class BundleFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         format: ``BUNDLE_FORMAT``: names and meaning of the files.
         model: identifier of the model.
         version: version of openmodelatlas that wrote the bundle.
-        files: by POSIX path within the bundle: ``atlas.json``, ``values.safetensors``, ``sources/<sha256>.txt``.
+        files: by POSIX path within the bundle: ``atlas.json``, ``knowledge.json``, ``drawings.json``,
+            ``values.safetensors``, ``sources/<sha256>.txt``.
         key: digest of everything the build depended on (source, settings, versions), to tell whether the atlas is up to
             date; empty if it was not said.
     """

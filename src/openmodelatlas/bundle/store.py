@@ -8,6 +8,8 @@
       <generation>/            named by its content
         manifest.json          the files below with their hashes
         atlas.json             the document
+        knowledge.json         names, formulas with their verdicts, explanations, claims
+        drawings.json          laid-out diagrams and typeset formulas
         values.safetensors     probe values the document refers to
         sources/<sha256>.txt   text of the cited files
 
@@ -27,8 +29,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openmodelatlas import __version__
+from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.bundle.canonical import decode_document, encode_document
+from openmodelatlas.bundle.canonical import decode_document, encode_document, encode_drawings, encode_knowledge
 from openmodelatlas.bundle.home import model_folder
 from openmodelatlas.bundle.manifest import (
     BUNDLE_FORMAT,
@@ -39,6 +42,7 @@ from openmodelatlas.bundle.manifest import (
     read_manifest,
 )
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue, encode_tensors
+from openmodelatlas.drawing.drawing import Drawings
 from openmodelatlas.errors import BundleError
 
 if TYPE_CHECKING:
@@ -58,6 +62,8 @@ def write(
     home: Path,
     model: str,
     key: str = "",
+    knowledge: Knowledge | None = None,
+    drawings: Drawings | None = None,
 ) -> Path:
     """Writes a bundle and makes it the current atlas of ``model``.
 
@@ -68,6 +74,7 @@ def write(
         home: see :func:`openmodelatlas.bundle.home.home`.
         model: identifier, equal to ``document.model``.
         key: digest of what the build depended on, see :class:`openmodelatlas.bundle.manifest.Manifest`.
+        knowledge, drawings: what goes with the document; empty if ``None``.
 
     Returns:
         The folder of the model, which :func:`read` accepts.
@@ -81,6 +88,8 @@ def write(
         raise BundleError(f"The atlas of {document.model} cannot be stored as {model}.")
     folder = model_folder(home, model)
     contents = _contents(document, texts, values)
+    contents["knowledge.json"] = encode_knowledge(knowledge or Knowledge())
+    contents["drawings.json"] = encode_drawings(drawings or Drawings())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
