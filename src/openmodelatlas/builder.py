@@ -13,11 +13,13 @@ from pathlib import Path
 import msgspec
 
 from openmodelatlas import __version__
+from openmodelatlas.annotation.annotate import annotate
+from openmodelatlas.annotation.material import Material
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
-from openmodelatlas.bundle.kept import with_values
+from openmodelatlas.bundle.kept import CapturedCode, with_values
 from openmodelatlas.bundle.manifest import read_manifest
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
@@ -112,10 +114,19 @@ def build(
             report(Progress("Solving shapes, folding layers", 0, 0))
             document = build_document(subject(target), list(captured.recordings.values()), captured.summary)
             document = _with_published_count(document, target)
+            texts = _texts(captured)
+            report(Progress("Naming, evaluating formulas", 0, 0))
+            knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
             document, kept = with_values(document, captured.values)
             report(Progress("Writing the atlas", 0, 0))
             written = store.write(
-                document, texts=_texts(captured), values=kept, home=folder, model=target.model, key=key
+                document,
+                texts=texts,
+                values=kept,
+                home=folder,
+                model=target.model,
+                key=key,
+                knowledge=knowledge,
             )
     return store.read(written)
 
@@ -272,8 +283,10 @@ def _version(name: str) -> str | None:
 def _own_code() -> str:
     folder = Path(__file__).parent
     digest = hashlib.sha256()
-    for part in ("sources", "capture", "shapes", "graph", "bundle"):
-        for path in sorted((folder / part).rglob("*.py")):
+    parts = ("sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle")
+    for part in parts:
+        files = (path for path in (folder / part).rglob("*") if path.suffix in (".py", ".md", ".json"))
+        for path in sorted(files):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

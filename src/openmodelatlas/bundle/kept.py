@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from openmodelatlas.bundle.tensors import DTYPES, TensorValue
 from openmodelatlas.capture import values as captured_values
+from openmodelatlas.capture.text import lines_of
 from openmodelatlas.graph.document import Document, Node, TensorFact
 
 BUDGET = 16 * 2**20
@@ -55,6 +56,32 @@ class _Keeper:
             return given
         key, reason = self.keep(given.value)
         return msgspec.structs.replace(given, value=key, value_note=reason or given.value_note)
+
+
+class CapturedCode:
+    """The values and code of a capture that has not been written yet, as annotation takes them."""
+
+    def __init__(self, document: Document, captured: captured_values.Values | None, texts: Mapping[str, str]) -> None:
+        self._files = document.files
+        self._captured = captured
+        self._texts = texts
+        self._lines: dict[str, list[str]] = {}
+
+    def value(self, key: str) -> TensorValue | None:
+        """The captured value with this key; ``None`` if there is none, or of an element type that bundles lack."""
+        captured, number = self._captured, int(key)
+        if captured is None or number not in captured:
+            return None
+        entry = captured.entries[number]
+        if entry.dtype not in DTYPES:
+            return None
+        return TensorValue(dtype=DTYPES[entry.dtype][0], shape=entry.shape, data=captured.data(number))
+
+    def lines_of(self, file: str) -> list[str]:
+        """The lines of a cited file, without line ends."""
+        if file not in self._lines:
+            self._lines[file] = lines_of(self._texts[self._files[file].sha256])
+        return self._lines[file]
 
 
 def with_values(document: Document, captured: captured_values.Values | None) -> tuple[Document, dict[str, TensorValue]]:
