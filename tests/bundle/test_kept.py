@@ -28,5 +28,5 @@ class Entry:
 )
 def test_the_largest_values_are_left_out(monkeypatch: pytest.MonkeyPatch, sizes: dict[int, int], largest: int) -> None:
     monkeypatch.setattr(kept, "BUDGET", 101)
-    monkeypatch.setattr(kept, "_named", lambda document: map(str, sizes))
+    monkeypatch.setattr(kept, "named_values", lambda document: map(str, sizes))
     assert kept._largest_that_fits(None, Captured(sizes)) == largest  # type: ignore[arg-type]

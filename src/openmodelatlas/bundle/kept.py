@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -92,7 +93,12 @@ def with_values(document: Document, captured: captured_values.Values | None) -> 
     kept = _Keeper(captured, _largest_that_fits(document, captured))
     nodes: dict[str, Node] = {}
     for address, node in document.nodes.items():
-        nodes[address] = node if node.tensor is None else msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
+        if node.tensor is not None:
+            nodes[address] = msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
+        elif node.operands:
+            nodes[address] = msgspec.structs.replace(node, operands=_kept_operands(node.operands, kept))
+        else:
+            nodes[address] = node
     inputs = {name: kept.fact(given) for name, given in document.inputs.items()}
     parameters = {
         name: given if given.value is None else msgspec.structs.replace(given, value=kept.keep(given.value)[0])
@@ -101,8 +107,33 @@ def with_values(document: Document, captured: captured_values.Values | None) -> 
     return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept.tensors
 
 
-def _named(document: Document) -> Iterator[str]:
+def _kept_operands(value: Any, kept: _Keeper) -> Any:
+    """Encoded operands with the keys under which their values are kept; those that are not kept have none."""
+    if isinstance(value, dict):
+        if "tensor" in value:
+            key = kept.keep(value["value"])[0] if "value" in value else None
+            return {"tensor": value["tensor"], "value": key} if "value" in value else value
+        return {name: _kept_operands(item, kept) for name, item in value.items()}
+    return [_kept_operands(item, kept) for item in value] if isinstance(value, list) else value
+
+
+def operand_values(value: Any) -> Iterator[str]:
+    """Keys of the values that encoded operands name (``Node.operands``)."""
+    if isinstance(value, dict):
+        if "tensor" in value:
+            if value.get("value") is not None:
+                yield value["value"]
+            return
+        for item in value.values():
+            yield from operand_values(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from operand_values(item)
+
+
+def named_values(document: Document) -> Iterator[str]:
     """Keys of all values that a document names."""
+    yield from (key for node in document.nodes.values() if node.operands for key in operand_values(node.operands))
     yield from (node.tensor.value for node in document.nodes.values() if node.tensor is not None and node.tensor.value)
     yield from (fact.value for fact in document.inputs.values() if fact.value)
     yield from (fact.value for fact in document.parameters.values() if fact.value)
@@ -112,7 +143,7 @@ def _largest_that_fits(document: Document, captured: captured_values.Values | No
     """Size in bytes up to which values are kept."""
     if captured is None:
         return 0
-    numbers = {int(key) for key in _named(document)}
+    numbers = {int(key) for key in named_values(document)}
     sizes = sorted(_bytes_of(captured.entries[number]) for number in numbers if number in captured)
     total = largest = 0
     for size in sizes:

@@ -33,6 +33,7 @@ from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.canonical import decode_document, encode_document, encode_drawings, encode_knowledge
 from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.kept import named_values
 from openmodelatlas.bundle.manifest import (
     BUNDLE_FORMAT,
     Manifest,
@@ -134,10 +135,7 @@ def _contents(
             raise BundleError(f"The text of the cited file {file.path} is missing.", where=file.sha256)
         contents[f"sources/{file.sha256}.txt"] = text.encode("utf-8", errors="surrogateescape")
     table = TensorFile(values) if isinstance(values, Path) else values
-    tensors = [node.tensor for node in document.nodes.values() if node.tensor is not None]
-    named = [fact.value for fact in (*tensors, *document.inputs.values())]
-    named += [fact.value for fact in document.parameters.values()]
-    keys = {key for key in named if key is not None}
+    keys = set(named_values(document))
     missing = sorted(key for key in keys if key not in table)
     if missing:
         raise BundleError(f"The values of {len(missing)} tensors are missing, the first is {missing[0]}.")

@@ -193,6 +193,12 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         published: those of them that are otherwise at the published configuration, by the same name: encoded values,
             or within them ``{"size": expression, "value": number}`` for a solved size and ``{"probe": value}`` for
             what is known of the probe only.
+        operands: arguments of an operation that are or hold tensors, by the same names and encoded in the same way, as
+            in the first probe. A tensor is ``{"tensor": name}``: the address of the tensor that the operation itself
+            reads (past no plumbing), the true name of a parameter or buffer, or a key of ``Document.inputs``. Beside it
+            stands ``"value"``, the key of its captured value, of parameters and wherever a tensor's fact has another
+            (a later round's result).
+        result: encoded result of an operation that gives no tensor (``bool``, ``item``, ``tolist``), in the first probe.
         attributes: plain public attributes of a module at the published configuration (``scaling``, ``eps``), those
             that vary between members left out; ``{"probe": value}`` for what is known of the probe only.
         plumbing: whether it only rearranges or casts (folds into the edge it sits on).
@@ -225,6 +231,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     class_name: str | None = None
     arguments: dict[str, Any] = {}
     published: dict[str, Any] = {}
+    operands: dict[str, Any] = {}
+    result: Any = None
     attributes: dict[str, Any] = {}
     plumbing: bool = False
     inputs: tuple[Port, ...] = ()

@@ -274,6 +274,18 @@ class Flow:
             via=passed,
         )
 
+    def operand(self, probe: int, number: int) -> dict[str, str]:
+        """A tensor as an operation reads it, past no plumbing (``Node.operands``)."""
+        entry = self._trees[probe].recording.tensors[number]
+        draft = self._tensor(probe, number)[1] if entry.origin == "operation" else None
+        if draft is None:
+            port = self.resolve(probe, number)
+            known = {"tensor": port.tensor}
+            return known if probe or port.source in ("input", "outside") else {**known, "value": str(number)}
+        producer = self._trees[draft.site.probe].operation(draft.site.event)
+        same = draft.site.probe == probe and producer.outputs[draft.index] == number
+        return {"tensor": draft.address} if same or probe else {"tensor": draft.address, "value": str(number)}
+
     def _external_name(self, probe: int, number: int, name: str) -> str:
         pair = (probe, number)
         if pair not in self.external:

@@ -113,6 +113,8 @@ class Nodes:
             class_name=module.class_name if module is not None else None,
             arguments=arguments,
             published=self._published.arguments(runs, arguments) if runs is not None and arguments else {},
+            operands=self._operands(leaf),
+            result=self._trees[leaf.probe].operation(leaf.event).result if leaf is not None else None,
             attributes=self._attributes(module, variations),
             plumbing=draft.kind == "operation" and leaf is not None and self._is_plumbing(leaf),
             inputs=inputs,
@@ -251,6 +253,22 @@ class Nodes:
             named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
         return {name: value for name, value in named.items() if _is_plain(value)}
 
+    def _operands(self, site: Site | None) -> dict[str, Any]:
+        """Arguments that are or hold tensors, as they were in the first probe."""
+        if site is None:
+            return {}
+        operation = self._trees[site.probe].recording.operations[site.event]
+        named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
+        return {name: self._with_names(value, site.probe) for name, value in named.items() if _holds_tensor(value)}
+
+    def _with_names(self, value: Any, probe: int) -> Any:
+        """An encoded value with names in place of the numbers of tensors."""
+        if isinstance(value, dict):
+            if "tensor" in value:
+                return self._flow.operand(probe, value["tensor"])
+            return {key: self._with_names(item, probe) for key, item in value.items()}
+        return [self._with_names(item, probe) for item in value] if isinstance(value, list) else value
+
     def _attributes(self, module: Module | None, variations: Sequence[Variation]) -> dict[str, Any]:
         """Attributes of a module that are the same in all members; the others are variations."""
         if module is None:
@@ -388,3 +406,9 @@ def _is_plain(value: Any) -> bool:
             return all(_is_plain(element) for element in value["list"])
         return "dict" not in value and "object" not in value and "module" not in value
     return True
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, dict):
+        return "tensor" in value or any(_holds_tensor(item) for item in value.values())
+    return isinstance(value, list) and any(_holds_tensor(item) for item in value)
