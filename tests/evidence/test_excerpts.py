@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmodelatlas.evidence.claims import layers_text, ranges_text
+from openmodelatlas.annotation.counting import layers_text, ranges_text
 from openmodelatlas.evidence.excerpt import Part, divide, excerpt_text, omission
 from openmodelatlas.evidence.names import qualified_name
 

@@ -96,7 +96,7 @@ def line(atlas: Atlas, node: Node, writer: DimensionWriter) -> Text:
     """One line for ``node``; nothing in it is read as mark-up."""
     from rich.text import Text
 
-    from openmodelatlas.evidence.claims import layers_text
+    from openmodelatlas.annotation.counting import layers_text
 
     text = Text(
         node.title if node.kind == "operation" else node.label,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.graph.document import Branch, Node
 
 
@@ -44,26 +45,6 @@ def _branch_claim(branch: Branch, where: str) -> str:
     outcomes = [f"{words} {layers_text(taken[key])}" for key, words in _OUTCOMES.items() if taken.get(key)]
     test = _one_line(branch.test)
     return f"In {where}, the condition `{test}` (line {branch.lines.first}) is {'; '.join(outcomes)}."
-
-
-def layers_text(layers: Iterable[int]) -> str:
-    """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``."""
-    numbers = sorted(set(layers))
-    return f"layer{'' if len(numbers) == 1 else 's'} {ranges_text(numbers)}"
-
-
-def ranges_text(numbers: Iterable[int]) -> str:
-    """Sorted numbers with runs of three or more joined: ``1, 2, 5–9``."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    parts = []
-    for run in runs:
-        parts.extend([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run])
-    return ", ".join(parts)
 
 
 def _in_layers(node: Node) -> str:

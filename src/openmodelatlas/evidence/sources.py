@@ -9,11 +9,11 @@ from typing import Literal
 
 import msgspec
 
-from openmodelatlas.evidence.branches import branches_of
 from openmodelatlas.evidence.claims import claim_for
 from openmodelatlas.evidence.excerpt import Part, divide, excerpt_text
 from openmodelatlas.evidence.names import qualified_name
 from openmodelatlas.graph.document import Document, Lines, Node
+from openmodelatlas.graph.outcomes import branches_of
 
 LinesOf = Callable[[str], Sequence[str]]
 """Gives all lines of a cited file by its key in ``Document.files``."""

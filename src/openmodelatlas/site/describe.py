@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.annotation.operations import describe_operation
-from openmodelatlas.evidence.branches import branches_of, outcome_for
-from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.graph.document import Node
+from openmodelatlas.graph.outcomes import branches_of, outcome_for
 from openmodelatlas.site.arguments import published_arguments
 from openmodelatlas.site.words import crumb_label, name_within, one_line, split_condition
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.errors import ShapeError
-from openmodelatlas.evidence.claims import layers_text
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 from openmodelatlas.shapes.display import short

@@ -11,8 +11,8 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
+from openmodelatlas.annotation.counting import ranges_text
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.evidence.claims import ranges_text
 from openmodelatlas.evidence.excerpt import omission
 from openmodelatlas.evidence.sources import Evidence
 from openmodelatlas.site.fields import Page, PageArgument, PageChild

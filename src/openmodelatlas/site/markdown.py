@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from openmodelatlas.evidence.claims import layers_text
+from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageChild, PageDimension
 from openmodelatlas.site.paths import page_folder, to_root

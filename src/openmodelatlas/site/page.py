@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.evidence.branches import branches_of
 from openmodelatlas.evidence.sources import EvidenceFinder
 from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, Unreached
+from openmodelatlas.graph.outcomes import branches_of
 from openmodelatlas.site.arguments import page_arguments, page_attributes
 from openmodelatlas.site.constants import constants
 from openmodelatlas.site.describe import describe_node

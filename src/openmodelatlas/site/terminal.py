@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from openmodelatlas.evidence.claims import layers_text
+from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Page, PageArgument, PageChild
 from openmodelatlas.site.words import lines_text, one_line, short_revision
