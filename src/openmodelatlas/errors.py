@@ -20,6 +20,7 @@
     │   └── RecordingError            5   what came back from the child does not validate
     ├── ShapeError                    6   dimensions contradict each other or the model at full size
     ├── GraphError                    6   an invariant of the graph does not hold
+    ├── CatalogueError                6   an entry of the catalogue is not written as the format says
     └── BundleError                   7   a bundle could not be written or read (disk full, corrupt, other version)
 """
 
@@ -125,6 +126,12 @@ class ShapeError(AtlasError):
 
 class GraphError(AtlasError):
     """An invariant of the graph does not hold; ``where`` names the node."""
+
+    exit_code = 6
+
+
+class CatalogueError(AtlasError):
+    """An entry of the catalogue is not written as the format says; ``where`` names its file."""
 
     exit_code = 6
 
