@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_MOST_RANGES = 9
+
 
 def layers_text(layers: Iterable[int]) -> str:
     """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``."""
@@ -23,3 +25,13 @@ def ranges_text(numbers: Iterable[int]) -> str:
     for run in runs:
         parts.extend([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run])
     return ", ".join(parts)
+
+
+def few_layers(layers: Iterable[int]) -> str:
+    """The same, cut where it gets long: ``24 layers (4, 8, 12, …, 93)``."""
+    numbers = sorted(set(layers))
+    text = ranges_text(numbers)
+    if text.count(",") < _MOST_RANGES:
+        return layers_text(numbers)
+    first = ", ".join(text.split(", ")[:3])
+    return f"{len(numbers)} layers ({first}, …, {text.rpartition(', ')[2]})"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from openmodelatlas.capture.child import kinds
 from openmodelatlas.capture.child.relations import LADDER, Rung
+from openmodelatlas.capture.child.kinds import origins_of
 from openmodelatlas.capture.child.sizes import Plan, Published, choose, free_sizes
 from openmodelatlas.errors import ConfigurationError
 from openmodelatlas.sources import registry
@@ -261,3 +262,15 @@ def test_an_indexer_holds_its_rotary_part_and_ranks_become_even_late() -> None:
         assert setting["index_head_dim"] > setting["qk_rope_head_dim"]
         assert setting["index_topk"] + 1 < probe.tokens
     assert all(setting["kv_lora_rank"] % 2 == 0 for setting in plan_of(configuration, LADDER[2]).settings)
+
+
+def test_a_renamed_group_of_the_file_is_the_files() -> None:
+    values = {"rope_parameters.factor": 32.0, "rope_parameters.kind": "yarn", "linear.heads": 4, "eps": 1e-6}
+    given = {"rope_scaling.factor": 32.0, "linear.heads": 4, "rope_scaling.kind": "linear"}
+
+    assert origins_of(values, given) == {
+        "rope_parameters.factor": "file",
+        "rope_parameters.kind": "class default",
+        "linear.heads": "file",
+        "eps": "class default",
+    }

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from openmodelatlas.capture.child.kinds import flat, origins_of
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.probes import TOKEN_NAMES
 from openmodelatlas.capture.child.sizes import Published
@@ -64,13 +65,13 @@ class FactorySubject:
         self.whole = {**self.keywords, **copy.deepcopy(job.configuration)}
         text = self.whole.get("text_config")
         self.configuration: dict[str, Any] = text if isinstance(text, dict) else self.whole
-        self.file_keys = set(text if isinstance(text, dict) else job.configuration)
+        self.given = flat(text if isinstance(text, dict) else job.configuration)
         if not self.configuration:
             self.notes.append(FIXED_SIZES_NOTE)
 
     def published(self) -> Published:
         """See :class:`Subject`."""
-        origins = {key: "file" if key in self.file_keys else "class default" for key in self.configuration}
+        origins = origins_of(flat(self.configuration), self.given)
         texts = texts_beside(getattr(self.factory, "__module__", ""), self.files)
         lengths = written_lengths(texts, last_parts(self.configuration))
         return Published(copy.deepcopy(self.configuration), origins, lengths=lengths)

@@ -14,7 +14,7 @@ import torch
 from transformers import modeling_utils
 
 from openmodelatlas.capture.child.failures import message_of
-from openmodelatlas.capture.child.kinds import flat
+from openmodelatlas.capture.child.kinds import flat, origins_of
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.rope import fit_lists
 from openmodelatlas.capture.child.sizes import Published
@@ -57,9 +57,9 @@ class HuggingFaceSubject:
     def published(self) -> Published:
         """See :class:`Subject`."""
         effective = self.effective = _plain(self._config({}).to_dict())
-        given = set(flat(self.configuration))
+        given = flat(self.configuration)
         values = flat(effective)
-        origins = {path: "file" if path in given else "class default" for path in values}
+        origins = origins_of(values, given)
         published = Published(effective, origins)
         texts = texts_beside(self.model_class.__module__)
         published.lengths.update(written_lengths(texts, last_parts(effective)))

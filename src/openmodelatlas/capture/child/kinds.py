@@ -255,3 +255,16 @@ def flat(configuration: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def holds_no_size(path: str) -> bool:
     """Whether the key at ``path`` lies in one of :data:`SKIPPED_BRANCHES`."""
     return not SKIPPED_BRANCHES.isdisjoint(path.split(".")[:-1])
+
+
+def origins_of(values: dict[str, Any], given: dict[str, Any]) -> dict[str, str]:
+    """Where each value was written: ``file`` or ``class default``, by dotted path.
+
+    A value counts as the file's if the file has it at that path, or has the same value under the same last name in a
+    group that the class calls otherwise (``rope_scaling.factor`` becomes ``rope_parameters.factor``).
+    """
+    renamed = {(path.rpartition(".")[2], repr(value)) for path, value in given.items() if path not in values}
+    return {
+        path: "file" if path in given or (path.rpartition(".")[2], repr(value)) in renamed else "class default"
+        for path, value in values.items()
+    }

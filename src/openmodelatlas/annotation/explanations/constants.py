@@ -1,0 +1,125 @@
+"""Which value a constant has at run time, and where that was written down."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from openmodelatlas.annotation.explanations.code import Syntax, attribute_path
+from openmodelatlas.annotation.explanations.origins import Origin, Origins
+from openmodelatlas.annotation.knowledge import Statement
+from openmodelatlas.annotation.operations import argument_text
+from openmodelatlas.graph.document import Document, Lines, Node
+
+_MOST = 12
+_CALLABLE = ("module", "layer group", "model")
+
+
+class Constants:
+    """Says of every module and operation which constants it uses."""
+
+    def __init__(self, document: Document, syntax: Syntax) -> None:
+        self._document = document
+        self._syntax = syntax
+        self._origins = Origins(document, syntax)
+        self._used: dict[Lines, tuple[str, ...]] = {}
+
+    def statements(self, node: Node) -> list[Statement]:
+        """One statement for each constant; none for nodes that use none."""
+        if node.kind in _CALLABLE and node.code is not None and node.attributes:
+            names = [name for name in self._names_used(node.code) if _is_constant(node.attributes.get(name))]
+            return [self._statement(node, name, f"self.{name}") for name in names[:_MOST]]
+        if node.kind == "operation" and node.symbol is not None:
+            return list(self._of_expression(node, node.symbol.text))
+        return []
+
+    def _names_used(self, code: Lines) -> tuple[str, ...]:
+        """Attributes of ``self`` that the class in these lines reads outside its constructor."""
+        if code not in self._used:
+            found: list[str] = []
+            definition = self._syntax.class_of(code)
+            for method in definition.body if definition is not None else ():
+                if isinstance(method, ast.FunctionDef) and method.name not in ("__init__", "extra_repr"):
+                    found += [
+                        each.attr
+                        for each in ast.walk(method)
+                        if isinstance(each, ast.Attribute)
+                        and isinstance(each.value, ast.Name)
+                        and each.value.id == "self"
+                    ]
+            self._used[code] = tuple(dict.fromkeys(found))
+        return self._used[code]
+
+    def _of_expression(self, node: Node, text: str) -> Iterator[Statement]:
+        """The constants that the expression of an operation names: ``self.eps``, ``self.config.eps``."""
+        try:
+            tree = ast.parse(text.strip(), mode="eval")
+        except SyntaxError:
+            return
+        seen: set[str] = set()
+        for part in ast.walk(tree):
+            path = attribute_path(part) if isinstance(part, ast.Attribute) else None
+            if path is None or path[0] != "self" or ".".join(path) in seen:
+                continue
+            seen.add(".".join(path))
+            owner = self._owner(node)
+            if len(path) == 2 and owner is not None and _is_constant(owner.attributes.get(path[1])):
+                yield self._statement(owner, path[1], f"self.{path[1]}")
+
+    def _owner(self, node: Node) -> Node | None:
+        """The module whose ``self`` the code of ``node`` sees."""
+        parent = node.parent
+        while parent is not None:
+            around = self._document.nodes[parent]
+            if around.class_name is not None:
+                return around
+            parent = around.parent
+        return None
+
+    def _statement(self, node: Node, name: str, spoken: str) -> Statement:
+        value = _text(node.attributes[name])
+        origin = self._origins.of_attribute(node, name)
+        if origin is None:
+            return Statement(text=f"`{spoken}` is {value} at run time; its constructor does not show where from.")
+        return Statement(text=f"`{spoken}` is {value}: {self._origin_text(origin)}.", lines=origin.lines)
+
+    def _origin_text(self, origin: Origin) -> str:
+        where = " and ".join(self._key_text(key) for key in origin.keys)
+        if origin.expression is None:
+            return where
+        text = " ".join(origin.expression.split())
+        if origin.keys:
+            return f"`{text}`, from {where}"
+        if origin.default:
+            return f"`{text}`, the default of a parameter that is not passed"
+        return f"`{text}`, as the code has it"
+
+    def _key_text(self, key: str) -> str:
+        defaults = self._document.configuration_defaults
+        given = "a default of the configuration class" if key in defaults else "the published configuration"
+        value = _lookup(self._document.configuration, key)
+        shown = f" = {_text(value)}" if _is_constant(value) and value is not None else ""
+        return f"`{key}`{shown} of {given}" if key not in defaults else f"`{key}`{shown}, {given}"
+
+
+def _is_constant(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return "float" in value
+    return isinstance(value, bool | int | float | str) and value != ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return f"`{value}`"
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.6g}"
+    return argument_text(value)
+
+
+def _lookup(configuration: Any, key: str) -> Any:
+    for part in key.split("."):
+        if not isinstance(configuration, Mapping):
+            return None
+        configuration = configuration.get(part)
+    return configuration

@@ -1,0 +1,124 @@
+"""What happens at this place: the layers that come this way, what varies among them, code that none of them reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from openmodelatlas.annotation.knowledge import Statement
+from openmodelatlas.graph.document import Document, Lines, Node, Variation
+
+_SHOWN_VALUES = 6
+
+
+def layer_statements(node: Node, document: Document) -> list[Statement]:
+    """Which layers a group stands for, out of how many, and what varies among them."""
+    if node.kind != "layer group" or not node.members:
+        return []
+    every = {number for other in document.nodes.values() if other.parent == node.parent for number in other.members}
+    around = document.nodes[node.parent] if node.parent is not None else None
+    found: list[Statement] = []
+    if node.class_name is not None and around is not None and len(every) > len(node.members):
+        found.append(
+            Statement(
+                text=f"{_layers(node.members)} of {len(every)} {_come(node.members)} this way: "
+                f"{'it runs' if len(node.members) == 1 else 'they run'} the same operations on the same shapes.",
+                lines=(node.symbol.lines,) if node.symbol is not None else (),
+            )
+        )
+    found += [_variation(each, node) for each in node.variations]
+    return found
+
+
+def _variation(variation: Variation, node: Node) -> Statement:
+    values = list(dict.fromkeys(variation.values))
+    shown = ", ".join(values[:_SHOWN_VALUES])
+    if len(values) > _SHOWN_VALUES:
+        shown = f"{', '.join(values[: _SHOWN_VALUES - 1])}, …, {values[-1]}"
+    lines = (node.symbol.lines,) if node.symbol is not None else ()
+    return Statement(text=f"What differs among them: {variation.what} ({shown}).", lines=lines)
+
+
+def repeat_statements(node: Node) -> list[Statement]:
+    """How often a loop's body runs."""
+    if node.kind != "loop" or node.repeat is None:
+        return []
+    lowest, highest = node.repeat.observed
+    seen = f"{lowest}" if lowest == highest else f"{lowest} to {highest}"
+    text = f"The body runs {node.repeat.note}." if node.repeat.note else f"The body ran {seen} times in the probe."
+    return [Statement(text=text, lines=(node.symbol.lines,) if node.symbol is not None else ())]
+
+
+def unreached_statements(node: Node) -> list[Statement]:
+    """Lines of the node's own code that no layer reached, with the condition that kept them out."""
+    found = []
+    for each in node.unreached:
+        where = _line_range(each.lines)
+        lines = [each.lines]
+        if each.condition is None:
+            text = f"{where} never ran."
+        else:
+            text = f"{where} never ran: the condition `{' '.join(each.condition.split())}` kept {_it(each.lines)} out."
+            if each.condition_line is not None:
+                lines.insert(0, Lines(file=each.lines.file, first=each.condition_line, last=each.condition_line))
+        found.append(Statement(text=text, lines=tuple(lines)))
+    return found
+
+
+def sharing_statements(node: Node, document: Document) -> list[Statement]:
+    """Parameters of a module that other names share: tied weights."""
+    if node.kind != "module":
+        return []
+    found = []
+    for name in node.parameters:
+        fact = document.parameters.get(name)
+        if fact is None or not fact.aliases or fact.owner != node.address:
+            continue
+        others = " and ".join(f"`{alias}`" for alias in fact.aliases)
+        found.append(Statement(text=f"`{fact.name}` is the same tensor as {others}; it counts once."))
+    return found
+
+
+def type_statements(node: Node, nodes: Mapping[str, Node]) -> list[Statement]:
+    """Where the node's own statements leave one element type for another."""
+    if node.kind not in ("module", "function"):
+        return []
+    changes: dict[tuple[str, str], list[Lines]] = {}
+    for address in node.children:
+        child = nodes[address]
+        if child.kind != "operation" or child.symbol is None or len(child.outputs) != 1 or not child.inputs:
+            continue
+        before, after = _type_of(_read_by(child), nodes), _type_of(child.outputs[0].tensor, nodes)
+        if child.plumbing and before is not None and after is not None and before != after:
+            changes.setdefault((before, after), []).append(child.symbol.lines)
+    return [
+        Statement(text=f"Casts from {before} to {after}.", lines=tuple(lines))
+        for (before, after), lines in changes.items()
+    ]
+
+
+def _read_by(node: Node) -> str:
+    """The tensor that an operation itself reads, past no plumbing."""
+    first = next(iter(node.operands.values()), None)
+    return first["tensor"] if isinstance(first, Mapping) and "tensor" in first else node.inputs[0].tensor
+
+
+def _type_of(tensor: str, nodes: Mapping[str, Node]) -> str | None:
+    node = nodes.get(tensor)
+    return node.tensor.dtype if node is not None and node.tensor is not None else None
+
+
+def _layers(numbers: Iterable[int]) -> str:
+    given = list(numbers)
+    return f"Layer {given[0]}" if len(given) == 1 else f"{len(given)}"
+
+
+def _come(numbers: tuple[int, ...]) -> str:
+    return "comes" if len(numbers) == 1 else "layers come"
+
+
+def _line_range(lines: Lines) -> str:
+    return f"Line {lines.first}" if lines.first == lines.last else f"Lines {lines.first}–{lines.last}"
+
+
+def _it(lines: Lines) -> str:
+    return "it" if lines.first == lines.last else "them"

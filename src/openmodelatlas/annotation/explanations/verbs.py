@@ -1,0 +1,136 @@
+"""Titles as verbs: ``Add attention update`` becomes ``adds attention update`` or ``added attention update``."""
+
+from __future__ import annotations
+
+# Base form: third person, past. Titles that begin with any other word are nouns.
+VERBS: dict[str, tuple[str, str]] = {
+    base: (third, past)
+    for base, third, past in (
+        line.split()
+        for line in """
+        add adds added
+        align aligns aligned
+        append appends appended
+        apply applies applied
+        broadcast broadcasts broadcast
+        build builds built
+        cast casts cast
+        choose chooses chose
+        clamp clamps clamped
+        clear clears cleared
+        collect collects collected
+        combine combines combined
+        compare compares compared
+        compute computes computed
+        concatenate concatenates concatenated
+        convert converts converted
+        copy copies copied
+        count counts counted
+        cut cuts cut
+        divide divides divided
+        drop drops dropped
+        evaluate evaluates evaluated
+        expand expands expanded
+        fill fills filled
+        find finds found
+        flatten flattens flattened
+        gate gates gated
+        gather gathers gathered
+        give gives gave
+        hide hides hid
+        insert inserts inserted
+        interleave interleaves interleaved
+        invert inverts inverted
+        join joins joined
+        keep keeps kept
+        look looks looked
+        make makes made
+        mark marks marked
+        mask masks masked
+        mean averages averaged
+        merge merges merged
+        mix mixes mixed
+        move moves moved
+        multiply multiplies multiplied
+        negate negates negated
+        normalise normalises normalised
+        number numbers numbered
+        pad pads padded
+        pass passes passed
+        pick picks picked
+        project projects projected
+        put puts put
+        raise raises raised
+        read reads read
+        regroup regroups regrouped
+        remove removes removed
+        renormalise renormalises renormalised
+        repeat repeats repeated
+        replace replaces replaced
+        reshape reshapes reshaped
+        rotate rotates rotated
+        round rounds rounded
+        scale scales scaled
+        scatter scatters scattered
+        select selects selected
+        shift shifts shifted
+        sort sorts sorted
+        split splits split
+        square squares squared
+        squeeze squeezes squeezed
+        stack stacks stacked
+        start starts started
+        store stores stored
+        subtract subtracts subtracted
+        sum sums summed
+        swap swaps swapped
+        take takes took
+        transpose transposes transposed
+        turn turns turned
+        unpack unpacks unpacked
+        update updates updated
+        use uses used
+        weigh weighs weighed
+        widen widens widened
+        write writes wrote
+        """.strip().splitlines()
+    )
+}
+# Words that are also nouns in titles (`Mean square`, `Gate projection`, `Scale`) count as verbs only before an article.
+_AMBIGUOUS = frozenset(
+    {"mean", "gate", "scale", "mask", "sum", "mix", "square", "update", "number", "count", "copy", "cut"}
+)
+_DETERMINERS = frozenset({"the", "a", "an", "each", "every", "all", "its", "by", "to", "into", "with", "heads", "over"})
+_PROPER = frozenset({"RMSNorm", "LayerNorm", "SwiGLU", "GeGLU", "SiTU", "MLP", "YaRN", "L2"})
+
+
+def is_imperative(title: str) -> bool:
+    """Whether a title begins with a verb."""
+    words = title.split()
+    first = words[0].lower() if words else ""
+    if first not in VERBS:
+        return False
+    return first not in _AMBIGUOUS or (len(words) > 1 and words[1].lower() in _DETERMINERS)
+
+
+def third_person(title: str, *, otherwise: str = "computes") -> str:
+    """``adds attention update``; for a noun, ``otherwise`` before it: ``computes the scores``."""
+    return _inflected(title, 0) if is_imperative(title) else f"{otherwise} {lower(title)}"
+
+
+def past(title: str, *, otherwise: str = "computed") -> str:
+    """``added attention update``."""
+    return _inflected(title, 1) if is_imperative(title) else f"{otherwise} {lower(title)}"
+
+
+def lower(title: str) -> str:
+    """A title within a sentence: its first letter small, unless the word is an abbreviation or a name."""
+    first, space, rest = title.partition(" ")
+    if first in _PROPER or sum(letter.isupper() or letter.isdigit() for letter in first) > 1 or "-" in first[:2]:
+        return title
+    return f"{first[:1].lower()}{first[1:]}{space}{rest}"
+
+
+def _inflected(title: str, form: int) -> str:
+    first, space, rest = title.partition(" ")
+    return f"{VERBS[first.lower()][form]}{space}{rest}"
