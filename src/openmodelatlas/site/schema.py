@@ -1,4 +1,7 @@
-"""The published JSON Schema of pages. ``python -m openmodelatlas.site.schema FOLDER`` writes it, and the atlas's."""
+"""The published JSON Schemas of pages and of the front end's data.
+
+``python -m openmodelatlas.site.schema FOLDER`` writes them, and the atlas's.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import Any
 
 from openmodelatlas.bundle import schema as bundle_schema
 from openmodelatlas.site.fields import PAGE_FORMAT, Page
+from openmodelatlas.site.fields.view import FrontEnd
 
 PAGE_SCHEMA = "page.schema.json"
+VIEW_SCHEMA = "view.schema.json"
 
 
 def page_schema() -> dict[str, Any]:
@@ -17,10 +22,16 @@ def page_schema() -> dict[str, Any]:
     return bundle_schema.publish(Page, title=f"OpenModelAtlas page, format {PAGE_FORMAT}")
 
 
+def view_schema() -> dict[str, Any]:
+    """JSON Schema of what pages hand to the front end: the block of a page and the search entries of a model."""
+    return bundle_schema.publish(FrontEnd, title="OpenModelAtlas data for the front end")
+
+
 def main(folder: Path) -> None:
-    """Writes the schemas of the atlas and of its pages into ``folder``."""
+    """Writes the schemas of the atlas, of its pages and of the front end's data into ``folder``."""
     bundle_schema.main(folder)
     (folder / PAGE_SCHEMA).write_bytes(bundle_schema.encode_schema(page_schema()))
+    (folder / VIEW_SCHEMA).write_bytes(bundle_schema.encode_schema(view_schema()))
 
 
 if __name__ == "__main__":
