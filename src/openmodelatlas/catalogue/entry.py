@@ -37,6 +37,8 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         binds: what it stands for.
         shape: named dimensions, ``[B, T, d]``; ``...`` for any leading axes; empty for numbers and indices.
         optional: whether code may do without it; the reference then takes its own default.
+        seen: ``here``: the reference is given the tensor as the operation reads it, after views and transposes;
+            ``source``: as it was before them (keys before they are repeated for their group's heads).
     """
 
     latex: str
@@ -44,6 +46,7 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     binds: Binds
     shape: tuple[str, ...] = ()
     optional: bool = False
+    seen: Literal["here", "source"] = "here"
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

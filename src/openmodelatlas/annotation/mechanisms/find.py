@@ -1,0 +1,91 @@
+"""All mechanisms of the catalogue in one atlas: where they hold, and where their structure fits but the numbers differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from openmodelatlas.annotation.mechanisms.evaluate import Outcome, evaluate, tolerance
+from openmodelatlas.annotation.mechanisms.flow import Flow
+from openmodelatlas.annotation.mechanisms.match import Fit, Matcher, Place
+from openmodelatlas.annotation.values import Arrays
+from openmodelatlas.catalogue.entry import Mechanism
+from openmodelatlas.catalogue.load import Catalogue
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A fit whose numbers are not those of the code.
+
+    Attributes:
+        mechanism: its identifier.
+        fit: the fit that comes nearest.
+        outcome: what its evaluation gave.
+    """
+
+    mechanism: str
+    fit: Fit
+    outcome: Outcome
+
+
+@dataclass
+class Findings:
+    """What was found.
+
+    Attributes:
+        places: by mechanism.
+        differing: fits that do not hold and that no other mechanism explains.
+    """
+
+    places: dict[str, list[Place]] = field(default_factory=dict)
+    differing: list[Differing] = field(default_factory=list)
+
+
+def find(flow: Flow, arrays: Arrays, catalogue: Catalogue) -> Findings:
+    """Every place of every mechanism, in the order in which mechanisms build on each other."""
+    findings = Findings()
+    for mechanism in catalogue.mechanisms.values():
+        _find_one(flow, arrays, catalogue, mechanism, findings)
+    findings.differing = [one for one in findings.differing if not _explained(one, catalogue, findings)]
+    return findings
+
+
+def _find_one(flow: Flow, arrays: Arrays, catalogue: Catalogue, mechanism: Mechanism, findings: Findings) -> None:
+    reference = None
+    places: list[Place] = []
+    matcher = Matcher(flow, mechanism, findings.places)
+    roots = sorted(matcher.fits(), key=lambda root: -max(len(fit.operations) for fit in root[1]))
+    for _, fits in roots:
+        if any(fit.operations < place.fit.operations for fit in fits[:1] for place in places):
+            continue
+        reference = reference or catalogue.reference(mechanism.id)
+        best: tuple[Fit, Outcome] | None = None
+        for fit in fits:
+            outcome = evaluate(flow, arrays, mechanism, reference, fit)
+            if best is None or _distance(outcome) < _distance(best[1]):
+                best = (fit, outcome)
+            if outcome.error is not None and outcome.error <= tolerance(mechanism):
+                break
+        assert best is not None
+        fit, outcome = best
+        if outcome.error is None or outcome.error <= tolerance(mechanism):
+            outputs = tuple(name for name in mechanism.outputs if name in fit.bound)
+            places.append(Place(mechanism.id, fit, outputs, outcome.error, outcome.detail))
+        else:
+            findings.differing.append(Differing(mechanism.id, fit, outcome))
+    findings.places[mechanism.id] = places
+
+
+def _distance(outcome: Outcome) -> float:
+    """Evaluated fits before those that lack a value, near ones first."""
+    return 1e300 if outcome.error is None else outcome.error
+
+
+def _explained(differing: Differing, catalogue: Catalogue, findings: Findings) -> bool:
+    """Whether the same operations are a place of this mechanism after all, or of one of its rivals."""
+    mechanism = catalogue.mechanisms[differing.mechanism]
+    others = (differing.mechanism, *mechanism.front.recognise.rivals)
+    return any(
+        place.fit.root == differing.fit.root or differing.fit.operations & place.fit.operations
+        for other in others
+        for place in findings.places.get(other, ())
+    )

@@ -1,0 +1,363 @@
+"""Finds where a pattern of the catalogue fits the data flow: all ways of binding its names.
+
+Matching goes from a result backwards: an expression is held against the tensor that an operand reads. A way of fitting
+is a :class:`Fit`; the same place may have several, and the numbers decide between them (``evaluate``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
+from openmodelatlas.catalogue.entry import Mechanism
+from openmodelatlas.catalogue.idioms import expand
+from openmodelatlas.catalogue.pattern import Call, Constant, Either, Equation, Expression, Found, Name, Path, Pattern
+
+COMMUTATIVE = frozenset(
+    {"add", "multiply", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or", "logical_xor"}
+)
+PREDICATES = frozenset({"returned", "given"})
+_MOST_FITS = 48
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One way in which a pattern fits.
+
+    Attributes:
+        root: the result at which matching started.
+        bound: what each name stands for.
+        operations: addresses of the operations that it covers.
+    """
+
+    root: str
+    bound: Mapping[str, Operand]
+    operations: frozenset[str]
+
+    def bind(self, name: str, operand: Operand) -> Fit:
+        """With one more name."""
+        return replace(self, bound={**self.bound, name: operand})
+
+    def cover(self, addresses: Iterable[str]) -> Fit:
+        """With more operations."""
+        return replace(self, operations=self.operations.union(addresses))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A mechanism found at a place.
+
+    Attributes:
+        mechanism: its identifier.
+        fit: how it fits there.
+        outputs: names in ``fit.bound`` of what it gives.
+        error: of its evaluation, ``None`` where a value is missing.
+        detail: what was compared, or why it could not be.
+    """
+
+    mechanism: str
+    fit: Fit
+    outputs: tuple[str, ...]
+    error: float | None
+    detail: str
+
+
+class Matcher:
+    """Fits of one mechanism's patterns in one atlas."""
+
+    def __init__(self, flow: Flow, mechanism: Mechanism, found: Mapping[str, list[Place]]) -> None:
+        self.flow = flow
+        self.mechanism = mechanism
+        self.symbols = mechanism.front.symbols
+        self.found = found
+        self._outputs: dict[str, dict[str, list[tuple[str, Place]]]] = {}
+        self._equations: dict[str, tuple[Equation, int]] = {}
+
+    def fits(self) -> Iterator[tuple[str, list[Fit]]]:
+        """For every result at which a pattern fits: the ways, those of earlier patterns first."""
+        by_root: dict[str, list[Fit]] = {}
+        for pattern in self.mechanism.patterns:
+            for fit in self._pattern(pattern):
+                ways = by_root.setdefault(fit.root, [])
+                if len(ways) < _MOST_FITS and fit not in ways:
+                    ways.append(fit)
+        yield from by_root.items()
+
+    def _pattern(self, pattern: Pattern) -> Iterator[Fit]:
+        equations = [Equation(one.names, expand(one.expression)) for one in pattern.equations]
+        self._equations = {name: (one, index) for one in equations for index, name in enumerate(one.names)}
+        first, *others = equations
+        for root in self._roots(first):
+            start = Fit(root=root.seen or "", bound={}, operations=frozenset())
+            yield from islice(self._others(self._equation(first, 0, root, start), others), _MOST_FITS)
+
+    def _others(self, fits: Iterator[Fit], equations: list[Equation]) -> Iterator[Fit]:
+        """Fits that also satisfy the equations which nothing has used so far."""
+        if not equations:
+            yield from fits
+            return
+        first, *rest = equations
+        for fit in fits:
+            if all(name in fit.bound for name in first.names):
+                yield from self._others(iter((fit,)), rest)
+                continue
+            candidates = self._reading(first, fit)
+            more = (new for operand in candidates for new in self._equation(first, 0, operand, fit))
+            yield from self._others(more, rest)
+
+    def _roots(self, equation: Equation) -> Iterator[Operand]:
+        """Results at which an equation can start."""
+        for operation in self._named(equation.expression):
+            if operation.results:
+                yield self.flow.result(operation.results[self._result_of(equation, 0) or 0])
+        for part in _heads(equation.expression):
+            if isinstance(part, Found):
+                for tensor in self._outputs_of(part.mechanism):
+                    yield self.flow.result(tensor)
+
+    def _named(self, expression: Expression) -> Iterator[Operation]:
+        names = dict.fromkeys(part.operation for part in _heads(expression) if isinstance(part, Call))
+        for name in names:
+            yield from self.flow.by_name.get(name, ())
+
+    def _result_of(self, equation: Equation, index: int) -> int | None:
+        head = equation.expression
+        if len(equation.names) > 1:
+            return index
+        return head.result if isinstance(head, Call) else None
+
+    def _reading(self, equation: Equation, fit: Fit) -> list[Operand]:
+        """Results of operations that could be an equation's and read something bound already."""
+        names = {part.operation for part in _heads(equation.expression) if isinstance(part, Call)}
+        tensors = dict.fromkeys(operand.tensor for operand in fit.bound.values() if operand.tensor is not None)
+        found: dict[str, Operand] = {}
+        for tensor in tensors:
+            for operation in self.flow.consumers.get(tensor, ()):
+                if operation.name in names and operation.results:
+                    result = operation.results[self._result_of(equation, 0) or 0]
+                    found.setdefault(result, self.flow.result(result))
+        for part in _heads(equation.expression):
+            if isinstance(part, Found):
+                for tensor, ways in self._outputs_of(part.mechanism).items():
+                    touched = {bound.tensor for _, place in ways for bound in place.fit.bound.values()}
+                    if touched & tensors.keys():
+                        found.setdefault(tensor, self.flow.result(tensor))
+        return list(found.values())
+
+    def _equation(self, equation: Equation, index: int, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        """The operand is result ``index`` of the equation; all its names are bound."""
+        expression = equation.expression
+        several = len(equation.names) > 1
+        if several and isinstance(expression, Call):
+            expression = replace(expression, result=index)
+        for new in self._match(expression, operand, fit):
+            bound: Fit | None = self._bind(equation.names[index], operand, new)
+            made = self.flow.producers.get(operand.tensor or "")
+            for other, name in enumerate(equation.names):
+                if bound is not None and several and other != index and name != "_":
+                    if made is None or other >= len(made[0].results):
+                        bound = None
+                    else:
+                        bound = self._bind(name, self.flow.result(made[0].results[other]), bound)
+            if bound is not None:
+                yield bound
+
+    def _match(self, expression: Expression, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        if isinstance(expression, Name):
+            yield from self._name(expression.name, operand, fit)
+        elif isinstance(expression, Constant):
+            if operand.tensor is None and operand.number == expression.value:
+                yield fit
+        elif isinstance(expression, Either):
+            for choice in expression.choices:
+                yield from self._match(choice, operand, fit)
+        elif isinstance(expression, Path):
+            yield from self._path(expression, operand, fit)
+        elif isinstance(expression, Found):
+            yield from self._found(expression, operand, fit)
+        else:
+            yield from self._call(expression, operand, fit)
+
+    def _name(self, name: str, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        if name == "_":
+            yield fit
+            return
+        equation = self._equations.get(name)
+        if name not in fit.bound and equation is not None:
+            yield from self._equation(*equation, operand, fit)
+            return
+        bound = self._bind(name, operand, fit)
+        if bound is not None:
+            yield bound
+
+    def _bind(self, name: str, operand: Operand, fit: Fit) -> Fit | None:
+        """The name stands for the operand; ``None`` where it stands for another or cannot be one."""
+        known = fit.bound.get(name)
+        if known is not None:
+            same = known.tensor == operand.tensor and (known.tensor is not None or known.number == operand.number)
+            return fit if same else None
+        symbol = self.symbols.get(name)
+        if symbol is not None:
+            parameter = operand.tensor in self.flow.document.parameters
+            number = operand.tensor is None and isinstance(operand.number, int | float | dict)
+            if symbol.binds == "parameter" and not parameter:
+                return None
+            if symbol.binds == "number" and not (number or self._is_scalar(operand)):
+                return None
+            if symbol.binds in ("input", "output", "intermediate") and operand.tensor is None:
+                return None
+        return fit.bind(name, operand)
+
+    def _is_scalar(self, operand: Operand) -> bool:
+        fact = self.flow.fact(operand.seen or "")
+        return fact is not None and not fact.shape
+
+    def _call(self, call: Call, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        if operand.tensor is None:
+            if call.optional:
+                yield from self._match(call.operands[0], operand, fit)
+            return
+        if call.operation in PREDICATES:
+            if self._holds(call.operation, operand.tensor):
+                yield from self._match(call.operands[0], operand, fit)
+            return
+        made = self.flow.producers.get(operand.tensor)
+        if made is not None and made[0].name == call.operation and call.result in (None, made[1]):
+            covered = fit.cover((made[0].address,))
+            for operands in _orders(made[0], call):
+                yield from self._all(
+                    (*zip(call.operands, operands, strict=True), *self._named_of(call, made[0])), covered
+                )
+        if call.optional:
+            yield from self._match(call.operands[0], operand, fit)
+
+    def _named_of(self, call: Call, operation: Operation) -> Iterator[tuple[Expression, Operand]]:
+        """The arguments that a call gives by name, beside what the operation has there."""
+        for name, expression in call.arguments:
+            yield expression, operation.named.get(name, Operand(tensor=None, number=None, reader=operation.address))
+
+    def _all(self, pairs: Iterable[tuple[Expression, Operand]], fit: Fit) -> Iterator[Fit]:
+        """All pairs match; those with the fewest choices first would be quicker, but order is the author's."""
+        (expression, operand), *rest = pairs
+        for new in self._match(expression, operand, fit):
+            if rest:
+                yield from self._all(rest, new)
+            else:
+                yield new
+
+    def _path(self, path: Path, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        if operand.tensor is None:
+            return
+        ancestors = self.flow.ancestors(operand.tensor)
+        yield from self._origins(path.origins, operand.tensor, ancestors, fit)
+
+    def _origins(
+        self, origins: tuple[Expression, ...], tensor: str, ancestors: tuple[str, ...], fit: Fit
+    ) -> Iterator[Fit]:
+        if not origins:
+            yield fit
+            return
+        first, *rest = origins
+        for candidate in self._candidates(first, ancestors, fit):
+            for new in self._match(first, candidate, fit):
+                ways = self.flow.between(candidate.tensor or "", tensor)
+                yield from self._origins(tuple(rest), tensor, ancestors, new.cover(ways))
+
+    def _candidates(self, origin: Expression, ancestors: tuple[str, ...], fit: Fit) -> Iterator[Operand]:
+        """Ancestors that an origin could be: the bound one, or those made by an operation of its name."""
+        if isinstance(origin, Name):
+            known = fit.bound.get(origin.name)
+            if known is not None:
+                if known.tensor in ancestors:
+                    yield known
+                return
+            equation = self._equations.get(origin.name)
+            if equation is not None:
+                yield from self._candidates(equation[0].expression, ancestors, fit)
+                return
+            symbol = self.symbols.get(origin.name)
+            for tensor in ancestors:
+                if symbol is None or symbol.binds != "parameter" or tensor in self.flow.document.parameters:
+                    yield self.flow.result(tensor)
+            return
+        heads = tuple(_heads(origin))
+        names = {head.operation for head in heads if isinstance(head, Call)}
+        mechanisms = [self._outputs_of(head.mechanism) for head in heads if isinstance(head, Found)]
+        for tensor in ancestors:
+            made = self.flow.producers.get(tensor)
+            predicate = names & PREDICATES
+            if predicate or (made is not None and made[0].name in names) or any(tensor in one for one in mechanisms):
+                yield self.flow.result(tensor)
+
+    def _found(self, found: Found, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        for output, place in self._outputs_of(found.mechanism).get(operand.tensor or "", ()):
+            if found.output not in (None, output):
+                continue
+            covered = fit.cover(place.fit.operations)
+            pairs = [(inner, place.fit.bound[name]) for name, inner in found.symbols if name in place.fit.bound]
+            if len(pairs) != len(found.symbols):
+                continue
+            yield from self._all(pairs, covered) if pairs else iter((covered,))
+
+    def _outputs_of(self, mechanism: str) -> dict[str, list[tuple[str, Place]]]:
+        """Outputs of a mechanism's places by tensor."""
+        known = self._outputs.get(mechanism)
+        if known is None:
+            known = self._outputs[mechanism] = {}
+            for place in self.found.get(mechanism, ()):
+                for name in place.outputs:
+                    known.setdefault(place.fit.bound[name].tensor or "", []).append((name, place))
+        return known
+
+    def _holds(self, predicate: str, tensor: str) -> bool:
+        document = self.flow.document
+        if predicate == "given":
+            return tensor in document.inputs
+        return any(
+            self.flow.base(port.tensor) == tensor
+            for node in document.nodes.values()
+            if node.kind in ("model", "phase")
+            for port in node.outputs
+        )
+
+
+def _heads(expression: Expression) -> Iterator[Call | Found]:
+    """Operations and mechanisms that may make the result of an expression."""
+    if isinstance(expression, Either):
+        for choice in expression.choices:
+            yield from _heads(choice)
+    elif isinstance(expression, Found):
+        yield expression
+    elif isinstance(expression, Call):
+        if expression.operation in PREDICATES:
+            yield from _heads(expression.operands[0])
+            return
+        yield expression
+        if expression.optional:
+            yield from _heads(expression.operands[0])
+
+
+def _orders(operation: Operation, call: Call) -> Iterator[tuple[Operand, ...]]:
+    """Operands of an operation as a call can take them: all of them, or its tensors only; in either order if it commutes.
+
+    Operands beyond the call's are passed over only where they are no tensors.
+    """
+    count = len(call.operands)
+    named = {id(operation.named.get(name)) for name, _ in call.arguments}
+    seen: list[tuple[Operand, ...]] = []
+    for every in (operation.operands, operation.tensors):
+        operands = tuple(operand for operand in every if id(operand) not in named)
+        if len(operands) < count:
+            continue
+        taken, left = operands[:count], operands[count:]
+        if not call.rest and any(operand.tensor is not None for operand in left):
+            continue
+        orders = [taken]
+        if count == 2 and operation.name in COMMUTATIVE:
+            orders.append(taken[::-1])
+        for order in orders:
+            if order not in seen:
+                seen.append(order)
+                yield order
