@@ -89,6 +89,8 @@ class Capture:
     def run(self) -> None:
         """Load, probe, write.
 
+        A second process runs the published size beside the first probe, another one every second of the other probes.
+
         Raises:
             AtlasError: see :mod:`.failures` for what the model's code may cause besides.
         """
@@ -100,8 +102,8 @@ class Capture:
         gc.freeze()
         with self._beside(lambda: self._true_size(subject, steps)) as size:
             plan = self._first_probe(subject, published, steps)
+            self._other_probes(subject, plan, steps)
             outcome = self._outcome(size)
-        self._other_probes(subject, plan, steps)
         if outcome is None:
             parameters, failure = self._true_size(subject, steps)
         else:
@@ -212,22 +214,25 @@ class Capture:
         gc.collect()  # the collector is off: models are cycles
 
     def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
-        """The first half here, the second half in a second process if there can be one."""
-        half = 1 + len(plan.probes) // 2
-        last = range(half, len(plan.probes))
+        """Every second one in a second process, if there can be one.
 
-        def second_half() -> tuple[list[Parameter], str | None]:
-            for index in last:
-                self._record(subject, plan, index)
+        Always the same ones, so that a model whose code keeps state between its runs is always recorded in one way.
+        """
+        rest = range(1, len(plan.probes))
+        mine, others = rest[::2], rest[1::2]
+
+        def beside() -> tuple[list[Parameter], str | None]:
+            self._probes(subject, plan, others, steps)
             return [], None
 
-        with self._beside(second_half) as second:
-            self._probes(subject, plan, range(1, half), steps)
+        with self._beside(beside) as second:
+            if second is None:
+                return self._probes(subject, plan, rest, steps)
+            self._probes(subject, plan, mine, steps)
             outcome = self._outcome(second)
         if outcome is None:
-            self._probes(subject, plan, last, steps)
-        else:
-            self._take(outcome)
+            return self._probes(subject, plan, others, steps)
+        return self._take(outcome)
 
     def _probes(self, subject: Subject, plan: Plan, indices: range, steps: int) -> None:
         for index in indices:
