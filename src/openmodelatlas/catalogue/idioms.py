@@ -15,7 +15,9 @@ from openmodelatlas.catalogue.pattern import Call, Either, Expression, Found, Na
 IDIOMS: dict[str, tuple[str, ...]] = {
     # x², 1/√v
     "square(x)": ("pow(x, 2)", "multiply(x, x)", "square(x)"),
-    "inverse_root(v)": ("rsqrt(v)", "pow(v, -0.5)", "reciprocal(sqrt(v))", "rtruediv(sqrt(v), 1)", "divide(1, sqrt(v))"),
+    "inverse_root(v)": (
+        "rsqrt(v)", "pow(v, -0.5)", "reciprocal(sqrt(v))", "rtruediv(sqrt(v), 1)", "divide(1, sqrt(v))",
+    ),
     "half(x)": ("multiply(x, 0.5)", "divide(x, 2)"),
     # a learned matrix
     "project(x, w)": (

@@ -10,17 +10,18 @@ or add outputs::
   a kernel by its name. Views, transposes and casts between operations are passed over. Operands of ``add``,
   ``multiply`` and their like match in either order.
 - ``op(a, dim=-1)``: an argument by name, a number, a word, ``True``, ``None`` or a name that it binds.
-- ``name``: a symbol. Where it stands for the second time it must be the same tensor or number. Names that are no symbols
-  of the entry are local to the pattern.
+- ``name``: a symbol. Where it stands for the second time it must be the same tensor or number. Names that are no
+  symbols of the entry are local to the pattern.
 - ``2``, ``-0.5``: this number. ``_``: anything. ``*_`` as the last operand: any further ones.
 - ``op?(a, b)``: the operation, or just ``a`` where it is not there.
 - ``a | b``: either.
 - ``op(a)[1]``: the second result of an operation with several; ``values, indices = topk(s)`` names them.
 - ``from(a, b)``: a value computed from all of these values, through any operations.
-- ``@rms-norm(x=v)``: a value that is an output of that mechanism where it was found; ``x=v`` binds its symbol ``x``, and
-  ``@gate.weights`` means the output called ``weights``.
-- ``name(a, b)`` of an idiom (``catalogue.idioms``): one of the ways of writing it, such as ``square``, ``inverse_root``,
-  ``project``.
+- ``@rms-norm(x=v)``: a value that is an output of that mechanism where it was found; ``x=v`` binds its symbol ``x``,
+  and ``@gate.weights`` means the output called ``weights``.
+- ``given(a)``, ``returned(a)``: ``a``, which is an input of the model, or one of its outputs.
+- ``name(a, b)`` of an idiom (``catalogue.idioms``): one of the ways of writing it, such as ``square``,
+  ``inverse_root``, ``project``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All mechanisms of the catalogue in one atlas: where they hold, and where their structure fits but the numbers differ."""
+"""All mechanisms of the catalogue in one atlas: where they hold, and where only their structure fits."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ def _heads(expression: Expression) -> Iterator[Call | Found]:
 
 
 def _orders(operation: Operation, call: Call) -> Iterator[tuple[Operand, ...]]:
-    """Operands of an operation as a call can take them: all of them, or its tensors only; in either order if it commutes.
+    """Operands of an operation as a call can take them: all, or its tensors only; in either order if it commutes.
 
     Operands beyond the call's are passed over only where they are no tensors.
     """

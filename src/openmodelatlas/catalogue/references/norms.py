@@ -24,4 +24,5 @@ def rms_norm(x: Array, eps: float, g: Array | None = None, offset: float = 0.0) 
     """
     mean_square = np.mean(x**2, axis=-1, keepdims=True)
     normed = x / np.sqrt(mean_square + eps)
-    return normed if g is None else normed * (g + offset)
+    result: Array = normed if g is None else normed * (g + offset)
+    return result
