@@ -12,6 +12,7 @@ import openmodelatlas
 PACKAGE = Path(openmodelatlas.__file__).parent
 ORDER = [
     "errors", "sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle",
+    "verification",
     "site", "server", "reference", "builder", "cli",
 ]  # fmt: skip
 OUTERMOST = {"__init__", "__main__"}  # they import from anywhere; nothing imports more of them than __version__

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from openmodelatlas.annotation.explanations.explain import explain
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.annotation.material import Draft, Drafts, Material
 
 Step = Callable[[Material, Drafts], None]
 
-STEPS: tuple[Step, ...] = ()
+STEPS: tuple[Step, ...] = (explain,)
 
 
 def annotate(material: Material) -> Knowledge:

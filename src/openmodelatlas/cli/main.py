@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "Show one page.",
     "serve": "Serve atlases as a web site on this machine.",
     "export": "Write atlases as a static web site.",
+    "verify": "Check an atlas against its sources and values.",
     "doctor": "Tell what this machine can do, and how to mend what is missing.",
 }
 """Every command with the line that ``oma --help`` says of it."""
@@ -34,7 +35,7 @@ BUG, INTERRUPTED, BROKEN_PIPE, TERMINATED = 70, 130, 141, 143
 EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    `oma doctor` found something missing
+  1    `oma doctor` found something missing, or `oma verify` a difference
   2    an argument, address or name does not fit
   3    a source could not be read
   4    code would run that nobody has said to trust

@@ -1,0 +1,91 @@
+"""What the knowledge of an atlas covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from openmodelatlas.annotation.knowledge import NodeKnowledge
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.graph.document import Node
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """How many nodes of a kind have something, out of how many."""
+
+    what: str
+    have: int
+    total: int
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the knowledge of an atlas covers.
+
+    Attributes:
+        model: identifier.
+        shares: one per question.
+        worst_error: largest relative error among the checked formulas.
+        differing: addresses of formulas that do not hold.
+        unmatched: operations and nodes that nothing matched, with the reason.
+        claims_without_lines: number of claims that cite nothing.
+    """
+
+    model: str
+    shares: tuple[Share, ...]
+    worst_error: float | None
+    differing: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    claims_without_lines: int
+
+
+def coverage(atlas: Atlas) -> Coverage:
+    """Counts what the knowledge of ``atlas`` covers."""
+    nodes = list(atlas.document.nodes.values())
+    knowledge = atlas.knowledge
+    known = {node.address: knowledge.nodes.get(node.address, NodeKnowledge()) for node in nodes}
+    operations = [node for node in nodes if node.kind in ("operation", "kernel") and not node.plumbing]
+    cited = [node for node in nodes if node.kind not in ("tensor", "phase")]
+    checks = [formula.check for each in known.values() for formula in each.formulas]
+    errors = [check.error for check in checks if check.error is not None and check.verdict == "checked"]
+    return Coverage(
+        model=atlas.document.model,
+        shares=(
+            _share("nodes named by role or mechanism", nodes, lambda each: bool(each.title or each.mechanism), known),
+            _share("nodes described", nodes, lambda each: bool(each.sentence), known),
+            _share("operations with a formula", operations, lambda each: bool(each.formulas), known),
+            _share(
+                "operations whose formula was evaluated",
+                operations,
+                lambda each: any(formula.check.error is not None for formula in each.formulas),
+                known,
+            ),
+            _share(
+                "operations whose formula holds",
+                operations,
+                lambda each: any(formula.check.verdict == "checked" for formula in each.formulas),
+                known,
+            ),
+            _share("operations with direct evidence", operations, lambda each: bool(each.claims), known),
+            _share("nodes with direct evidence", cited, lambda each: bool(each.claims), known),
+            _share("nodes with an explanation", nodes, lambda each: bool(each.explanation), known),
+        ),
+        worst_error=max(errors, default=None),
+        differing=tuple(
+            node.address
+            for node in nodes
+            if any(formula.check.verdict == "differs" for formula in known[node.address].formulas)
+        ),
+        unmatched=tuple(f"{each.address}: {each.what}: {each.reason}" for each in knowledge.unmatched),
+        claims_without_lines=sum(not claim.sha256 for each in known.values() for claim in each.claims),
+    )
+
+
+def _share(
+    what: str,
+    nodes: Sequence[Node],
+    has: Callable[[NodeKnowledge], bool],
+    known: dict[str, NodeKnowledge],
+) -> Share:
+    have = sum(has(known[node.address]) for node in nodes)
+    return Share(what=what, have=have, total=len(nodes))
