@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from openmodelatlas.annotation.knowledge import Claim, Knowledge, NodeKnowledge
 from openmodelatlas.evidence.claims import claim_for
 from openmodelatlas.evidence.excerpt import Part, divide, excerpt_text
 from openmodelatlas.evidence.names import qualified_name
@@ -57,10 +58,12 @@ class EvidenceFinder:
     Args:
         document: the atlas.
         lines_of: gives the lines of cited files.
+        knowledge: claims, and what nodes are called; where it has none, a sober sentence is made from the facts.
     """
 
-    def __init__(self, document: Document, lines_of: LinesOf) -> None:
+    def __init__(self, document: Document, lines_of: LinesOf, knowledge: Knowledge | None = None) -> None:
         self._document = document
+        self._known = knowledge.nodes if knowledge is not None else {}
         self._nodes = document.nodes
         self._lines_of = lines_of
         self._names: dict[tuple[str, int, int], str | None] = {}
@@ -107,6 +110,7 @@ class EvidenceFinder:
         # Code around the node shows where the node is in it; what is claimed of the code stays its owner's.
         marked = own if own is not None else _inside(node, code)
         name = self.code_name(code)
+        claim = self._claim(owner, code)
         parts = divide(code.first, code.last, own=marked, direct=kind == "direct")
         url = cited.url
         if url is not None:
@@ -114,9 +118,9 @@ class EvidenceFinder:
         found.append(
             Evidence(
                 kind=kind,
-                origin=_spoken(owner),
-                claim=claim_for(owner, name, own, branches_of(owner, self._nodes)),
-                id=_slug(name or f"{code.file} {code.first}"),
+                origin=_spoken(owner, self._known.get(owner.address)),
+                claim=claim.text if claim else claim_for(owner, name, own, branches_of(owner, self._nodes)),
+                id=claim.id if claim else _slug(name or f"{code.file} {code.first}"),
                 repository=cited.repository,
                 file=cited.path,
                 revision=cited.revision,
@@ -129,6 +133,11 @@ class EvidenceFinder:
             )
         )
 
+    def _claim(self, owner: Node, code: Lines) -> Claim | None:
+        """What is claimed of the lines ``code`` of ``owner``."""
+        known = self._known.get(owner.address)
+        return next((each for each in known.claims if each.lines == code), None) if known is not None else None
+
     def _hash(self, lines: Lines) -> str:
         key = (lines.file, lines.first, lines.last)
         if key not in self._hashes:
@@ -137,8 +146,11 @@ class EvidenceFinder:
         return self._hashes[key]
 
 
-def _spoken(node: Node) -> str:
+def _spoken(node: Node, known: NodeKnowledge | None) -> str:
     """What a node is called away from its place: operations by their title, layer groups without their condition."""
+    title = known.title if known is not None else None
+    if title is not None and node.kind != "layer group":
+        return title
     if node.kind == "layer group":
         return re.split(r", (?:where|unless) ", node.label, maxsplit=1)[0]
     return node.title if node.kind in ("operation", "kernel") else node.label or node.title
