@@ -15,44 +15,74 @@ DRAWING_FORMAT = 1
 
 Point = tuple[float, float]
 
+EdgeKind = Literal["data", "residual", "state"]
+
+
+class Run(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """A piece of a line of text that is set alike.
+
+    Attributes:
+        text: plain text.
+        style: ``plain``; ``code`` for what the code calls it; ``math`` for symbols, which stand in italics.
+        level: 1 for a superscript, -1 for a subscript.
+    """
+
+    text: str
+    style: Literal["plain", "code", "math"] = "plain"
+    level: int = 0
+
 
 class DrawnText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of text with the box it takes.
 
     Attributes:
-        text: plain text.
-        latex: LaTeX to set instead of ``text`` (a key of ``Drawings.formulas``), else ``None``.
+        text: all of it as plain text.
+        runs: the same in pieces that are set alike.
         x, y, width, height: the box.
         size: font size.
+        full: what the text was before it was cut to fit, else ``None``.
+        middle: whether it is centred in its box; else it starts at the left.
+        latex: LaTeX that the text stands for (a key of ``Drawings.formulas``), else ``None``.
+        tensor: for shapes, the tensor whose shape it is: its address or the true name of a parameter; the box has room
+            for the shape in numbers too.
     """
 
     text: str
-    latex: str | None = None
+    runs: tuple[Run, ...]
     x: float
     y: float
     width: float
     height: float
     size: float
+    full: str | None = None
+    middle: bool = False
+    latex: str | None = None
+    tensor: str | None = None
 
 
 class DrawnNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A box of the diagram.
 
     Attributes:
-        address: of the node; for what comes from or goes to outside the level, of the tensor or parameter there.
+        id: unique within the diagram; edges name it.
+        address: of the node; for what enters or leaves the level, of the tensor (for parameters, the true name).
+        link: address of the page it leads to, ``None`` if there is none: its own; for what enters the level, that of
+            the node it comes from.
         role: ``node``; ``input`` and ``output`` for what enters and leaves the level; ``addition`` for a residual
-            addition drawn as a small circle on the spine.
-        x, y, width, height: the box.
+            addition, a circle on the spine with its title beside it; ``step`` for plumbing opened on an edge.
+        x, y, width, height: the box (for an addition, of the circle).
         family: for its colour.
-        title, formula, shape: lines of text inside, absent ones ``None``.
+        title, formula, shape: lines of text, absent ones ``None``.
         count: multiplier of a folded group or loop, 1 if none.
         badge: ``×60``, ``8 of 384``; ``None`` if there is none.
         opens: whether there is a level below it.
-        branch: text for a branch: which way this layer goes and how many go the other; ``None`` for others.
+        branch: for a branch, which way this layer goes and how many go the other; ``None`` for others.
     """
 
+    id: str
     address: str
-    role: Literal["node", "input", "output", "addition"] = "node"
+    link: str | None = None
+    role: Literal["node", "input", "output", "addition", "step"] = "node"
     x: float
     y: float
     width: float
@@ -68,24 +98,51 @@ class DrawnNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DrawnEdge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line from one box to another.
+    """A line from one box to another. Lines of one tensor share their first stretch.
 
     Attributes:
         tensor: address of the tensor that flows, or true name of the parameter.
-        source, target: addresses of the boxes.
-        kind: ``residual`` for the spine, ``state`` for what lives across layers (caches, stored sums), else ``data``.
+        source, target: ``id`` of the boxes.
+        name: what the reader's code calls it: name of the argument or variable.
+        kind: ``residual`` for the spine, ``state`` for what lives across layers or steps (caches, stored sums).
         points: corners of the route, from source to target.
-        label: variable name and shape.
+        label: variable name, on the first edge of a tensor only.
+        shape: shape in symbols, beside the label.
         plumbing: addresses of the views and casts on it, in order.
+        knots: indices in ``Drawing.knots`` of the places where they sit.
     """
 
     tensor: str
     source: str
     target: str
-    kind: Literal["data", "residual", "state"] = "data"
+    name: str
+    kind: EdgeKind = "data"
     points: tuple[Point, ...]
     label: DrawnText | None = None
+    shape: DrawnText | None = None
     plumbing: tuple[str, ...] = ()
+    knots: tuple[int, ...] = ()
+
+
+class Knot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Plumbing on an edge: a small mark that opens in place into its steps; the space for them is reserved.
+
+    Attributes:
+        tensor: the tensor that flows.
+        x, y, width, height: the mark.
+        label: text in the mark.
+        shape: shape after the steps, beside the mark; ``None`` where it is not known.
+        steps: the views and casts as boxes on the edge, in order; shown instead of the mark.
+    """
+
+    tensor: str
+    x: float
+    y: float
+    width: float
+    height: float
+    label: DrawnText
+    shape: DrawnText | None = None
+    steps: tuple[DrawnNode, ...]
 
 
 class Drawing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,15 +152,14 @@ class Drawing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         width, height: of the whole.
         nodes: boxes, in order of execution.
         edges: lines between them.
-        opened: for edges with plumbing, by ``<tensor> <target>``: the same stretch with its plumbing as boxes, laid
-            out so that nothing else on the level moves.
+        knots: plumbing on the edges.
     """
 
     width: float
     height: float
     nodes: tuple[DrawnNode, ...]
     edges: tuple[DrawnEdge, ...]
-    opened: dict[str, tuple[DrawnNode, ...]] = {}
+    knots: tuple[Knot, ...] = ()
 
 
 class Drawings(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,14 +168,11 @@ class Drawings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         format: ``DRAWING_FORMAT``.
         levels: by address of the enclosing node.
-        same_as: address of a level whose diagram is drawn like another's but for the addresses, with that one's:
-            reserved for saving space; empty where every level has its own.
         formulas: HTML (KaTeX, with MathML) by LaTeX, for every formula and symbol of the atlas.
         notes: what could not be drawn or set, each with the reason.
     """
 
     format: int = DRAWING_FORMAT
     levels: dict[str, Drawing] = {}
-    same_as: dict[str, str] = {}
     formulas: dict[str, str] = {}
     notes: tuple[str, ...] = ()
