@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openmodelatlas.capture.child import kinds
-from openmodelatlas.capture.child.relations import LADDER, Rung
 from openmodelatlas.capture.child.kinds import origins_of
+from openmodelatlas.capture.child.relations import LADDER, Rung
 from openmodelatlas.capture.child.sizes import Plan, Published, choose, free_sizes
 from openmodelatlas.errors import ConfigurationError
 from openmodelatlas.sources import registry

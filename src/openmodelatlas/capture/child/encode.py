@@ -18,6 +18,9 @@ DEEPEST = 6
 
 LARGEST_INTEGER = 2**63
 
+TENSORS = frozenset({torch.Tensor, nn.Parameter})
+"""Types of nearly every tensor."""
+
 _PLAIN = frozenset({bool, str, type(None)})
 
 
@@ -45,7 +48,7 @@ class Encoder:
 
     Attributes:
         number: gives the current number of a tensor, entering it if it was never seen.
-        numbers: current number of every tensor seen so far by ``id``.
+        references: the encoded form of every tensor seen so far by ``id``.
         modules: index of every module of the model by ``id``.
         module_names, module_classes: their names and class names by index.
     """
@@ -53,13 +56,13 @@ class Encoder:
     def __init__(
         self,
         number: Callable[[torch.Tensor], int],
-        numbers: dict[int, int],
+        references: dict[int, dict[str, int]],
         modules: dict[int, int],
         module_names: list[str],
         module_classes: list[str],
     ) -> None:
         self.number = number
-        self.numbers = numbers
+        self.references = references
         self.modules = modules
         self.module_names = module_names
         self.module_classes = module_classes
@@ -67,10 +70,10 @@ class Encoder:
     def encode(self, value: Any, found: list[torch.Tensor], *, caches: bool = False, depth: int = 0) -> Any:
         """``value`` as JSON; its tensors are appended to ``found`` in order. ``caches``: look into cache objects."""
         kind = type(value)
-        if kind is torch.Tensor:
+        if kind in TENSORS:
             found.append(value)
-            number = self.numbers.get(id(value))
-            return {"tensor": self.number(value) if number is None else number}
+            reference = self.references.get(id(value))
+            return {"tensor": self.number(value)} if reference is None else reference
         if kind in _PLAIN:
             return value
         if kind is int:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
-from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.encode import TENSORS, Encoder
 from openmodelatlas.capture.child.functions import KNOWN, TorchFunction, torch_function
+from openmodelatlas.capture.child.meta import MetaFunctions
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
-from openmodelatlas.capture.child.valueless import valueless_result
 from openmodelatlas.capture.recording import Operation
+
+_NONE: list[torch.Tensor] = []
 
 
 class OperationMode(TorchFunctionMode):
@@ -37,7 +40,7 @@ class OperationMode(TorchFunctionMode):
             tracer.note(REPLACED)
         sys.settrace(None)
         try:
-            return recorder.run(known, func, args, kwargs or {})
+            return recorder.run(known, func, args, kwargs or {}, sys._getframe(1))
         finally:
             sys.settrace(follow)
 
@@ -48,20 +51,26 @@ class OperationRecorder:
     Attributes:
         tracer: the running calls.
         operations: everything recorded so far.
-        on_meta: whether value-dependent functions may meet tensors without values.
     """
 
     def __init__(self, tracer: CallTracer, encoder: Encoder, tensors: TensorTable, *, on_meta: bool) -> None:
+        """``on_meta``: whether value-dependent functions may meet tensors without values."""
         self.tracer = tracer
         self.operations: list[Operation] = []
-        self.on_meta = on_meta
+        self._meta = MetaFunctions() if on_meta else None
         self._encoder = encoder
         self._tensors = tensors
 
-    def run(self, known: TorchFunction, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(
+        self,
+        known: TorchFunction,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        frame: FrameType,
+    ) -> Any:
         """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
         tracer = self.tracer
-        frame = sys._getframe(2)
         call: RunningCall | None = tracer.stack[-1]
         if call is None or call.frame is not frame:
             call = tracer.settle(frame)
@@ -71,9 +80,8 @@ class OperationRecorder:
         site = running.sites.get(frame.f_lasti) if running is not None and call.frame is frame else None
         span, is_operator = site or tracer.site(call)
         name = known.operator_name if is_operator else known.name
-        if self.on_meta:
-            function = _with_rules_for_meta(func, known)
-            return self.apply(name, known, function, args, kwargs, span)
+        if self._meta is not None:
+            func = self._meta.function(known, func)
         return self.apply(name, known, func, args, kwargs, span)
 
     def apply(
@@ -86,14 +94,13 @@ class OperationRecorder:
         span: int,
     ) -> Any:
         """Call ``func`` in the innermost running call; ``known`` is ``None`` for kernels, which are always recorded."""
-        tracer = self.tracer
+        tracer, tensors, encode = self.tracer, self._tensors, self._encoder.encode
         call = tracer.stack[-1]
         step = len(call.trace)
         order = tracer.order
         tracer.order = order + 1
-        encode = self._encoder.encode
         found: list[torch.Tensor] = []
-        arguments = [encode(value, found) for value in args]
+        arguments = self._positional(args, found)
         keywords = {key: encode(value, found) for key, value in kwargs.items()} if kwargs else {}
         try:
             versions = [tensor._version for tensor in found]
@@ -102,18 +109,25 @@ class OperationRecorder:
         result = func(*args, **kwargs) if kwargs else func(*args)
         if known is not None and known.uninitialised:
             _clear(result)
-        outputs: list[int] = []
-        previous: list[int] = []
-        written = self._written(known, found, versions, args, kwargs, result)
-        if not written and type(result) is torch.Tensor and id(result) not in self._tensors.numbers:
-            number = self._tensors.enter(result, "operation", len(self.operations), inputs=found)
-            outputs.append(number)
-            encoded: Any = None
+        try:
+            written = [tensor._version for tensor in found] != versions
+        except RuntimeError:
+            written = True
+        if written or "out" in kwargs or (known is not None and known.writes):
+            changed = self._written(known, found, versions, args, kwargs, result)
         else:
-            result = self._enter_results(result, found, written, outputs, previous)
-            if written:
-                self._enter_writes(written, outputs, previous)
-            encoded = None if outputs else encode(result, [])
+            changed = _NONE
+        encoded: Any = None
+        if not changed and type(result) is torch.Tensor and id(result) not in tensors.numbers:
+            outputs = [tensors.enter(result, "operation", len(self.operations), "", found)]
+            previous: list[int] = []
+        else:
+            outputs, previous = [], []
+            result = self._enter_results(result, found, changed, outputs, previous)
+            if changed:
+                self._enter_writes(changed, outputs, previous)
+            if not outputs:
+                encoded = encode(result, [])
         if outputs or known is None or known.kind == "read":
             self.operations.append(
                 Operation(
@@ -130,6 +144,17 @@ class OperationRecorder:
                 )
             )
         return result
+
+    def _positional(self, args: tuple[Any, ...], found: list[torch.Tensor]) -> list[Any]:
+        references, encode = self._tensors.references, self._encoder.encode
+        arguments: list[Any] = []
+        for value in args:
+            if type(value) in TENSORS and (reference := references.get(id(value))) is not None:
+                found.append(value)
+                arguments.append(reference)
+            else:
+                arguments.append(encode(value, found))
+        return arguments
 
     def _written(
         self,
@@ -242,11 +267,3 @@ def _flatten(value: Any) -> list[torch.Tensor]:
     if isinstance(value, list | tuple):
         return [tensor for item in value for tensor in _flatten(item)]
     return []
-
-
-def _with_rules_for_meta(func: Callable[..., Any], known: TorchFunction) -> Callable[..., Any]:
-    def run(*args: Any, **kwargs: Any) -> Any:
-        result = valueless_result(known.short, known.name, args, kwargs)
-        return func(*args, **kwargs) if result is None else result
-
-    return run

@@ -67,7 +67,7 @@ class Recorder:
         self._held = held  # an id must not come to mean another module
         encoder = Encoder(
             self._tensors.number,
-            self._tensors.numbers,
+            self._tensors.references,
             {id(module): index for index, module in enumerate(held)},
             [module.name for module in self._modules],
             [type(module).__name__ for module in held],

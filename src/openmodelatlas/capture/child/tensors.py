@@ -47,8 +47,9 @@ def storage_of(tensor: torch.Tensor) -> int:
     try:
         address = tensor.data_ptr()
         if address:
-            return address - int(tensor.storage_offset()) * tensor.element_size()
-        if tensor.device.type == "meta":
+            offset = tensor.storage_offset()
+            return address - int(offset) * tensor.element_size() if offset else address
+        if tensor.is_meta:
             identity: int = tensor.untyped_storage()._cdata
             return identity
     except (RuntimeError, NotImplementedError):
@@ -65,6 +66,7 @@ class TensorTable:
 
     Attributes:
         numbers: current number of every tensor object by ``id``.
+        references: the same as recordings refer to it, ``{"tensor": number}``.
         values: contiguous copies by number, filled only if ``keep_values``; none for tensors on the meta device.
     """
 
@@ -72,6 +74,7 @@ class TensorTable:
         self.values: dict[int, torch.Tensor] = {}
         self._keep_values = keep_values
         self.numbers: dict[int, int] = {}
+        self.references: dict[int, dict[str, int]] = {}
         self._kept: list[torch.Tensor] = []
         self._described: list[Tensor] = []
         self._storages: list[int] = []
@@ -113,7 +116,7 @@ class TensorTable:
         return known
 
     def enter(
-        self, tensor: torch.Tensor, origin: Origin, index: int, *, name: str = "", inputs: Sequence[torch.Tensor] = ()
+        self, tensor: torch.Tensor, origin: Origin, index: int, name: str = "", inputs: Sequence[torch.Tensor] = ()
     ) -> int:
         """Give a tensor object that has no number its first one, or a new one after a write.
 
@@ -131,8 +134,8 @@ class TensorTable:
         if sharing is None:
             if storage:
                 self._sharing[storage] = [tensor]
-                if tensor.device.type == "cpu":  # the others have no memory here
-                    self._fresh_bytes += tensor.numel() * tensor.element_size()
+                if tensor.is_cpu:  # the others have no memory here
+                    self._fresh_bytes += tensor.nbytes
             self._kept.append(tensor)
         else:
             base = self._base(tensor, storage, sharing, inputs)
@@ -140,8 +143,10 @@ class TensorTable:
                 sharing.append(tensor)
                 self._kept.append(tensor)
         self.numbers[id(tensor)] = number
+        self.references[id(tensor)] = {"tensor": number}
         self._storages.append(storage)
-        self._described.append(Tensor(list(tensor.shape), name_of_dtype(tensor.dtype), origin, index, name, base))
+        dtype = _DTYPE_NAMES.get(tensor.dtype) or name_of_dtype(tensor.dtype)
+        self._described.append(Tensor(list(tensor.shape), dtype, origin, index, name, base))
         if self._keep_values:
             self._keep(number, tensor)
         return number
@@ -184,6 +189,7 @@ class TensorTable:
     def forget(self) -> None:
         """Let go of every tensor."""
         self.numbers = {}
+        self.references = {}
         self.values = {}
         self._kept = []
         self._described = []
