@@ -1,0 +1,267 @@
+/** The page as the reader has it: which node, what is selected, the settings; and how that changes. */
+import { mount, unmount } from "svelte";
+import { canFetch, pageAddress, readModels, readView, siteRoot } from "./data";
+import { Diagram } from "./diagram/diagram";
+import Zoomer from "./diagram/Zoomer.svelte";
+import { Light } from "./light";
+import { applySettings, fitText } from "./numbers";
+import { completeLevel, fetchPage, replaceFrame, replacePart, type FetchedPage } from "./pages";
+import type { LibraryData, ViewData } from "./schema/view";
+import { DEFAULTS, parseView, viewQuery, type Settings, type View } from "./settings";
+import { setUpStrip } from "./strip";
+
+export type Overlay = "search" | "help" | null;
+
+/** How a change of page is entered in the history; `none` when the history itself asks for it. */
+type Entry = "push" | "none";
+
+interface Arrival {
+  entry: Entry;
+  scroll?: number | undefined;
+  /** Address of the box that gets the focus, or whatever encloses it on the new level. */
+  focus?: string | undefined;
+}
+
+export class App {
+  view = $state.raw<View>(parseView(location.search));
+  data = $state.raw<ViewData | null>(readView(document));
+  overlay = $state<Overlay>(null);
+  notice = $state("");
+  scale = $state(1);
+  busy = $state(false);
+  readonly root = siteRoot(document);
+  readonly models: LibraryData["models"] = readModels(document);
+  diagram: Diagram | null = null;
+  private path = location.href.replace(/[?#].*$/, "");
+  private readonly light = new Light(() => document.getElementById("content"), () => this.data?.lights ?? {});
+  private zoomer: Record<string, unknown> | null = null;
+  private changed = false;
+  private navigation = 0;
+
+  /** Adds to the page what scripts add, when it has been loaded as a whole. */
+  start(): void {
+    this.enhance(true);
+    if (!canFetch) return;
+    history.scrollRestoration = "manual";
+    addEventListener("popstate", (event) => void this.returnTo(event));
+    addEventListener("pagehide", () => this.rememberScroll());
+    const figure = document.querySelector<HTMLElement>("#level figure.diagram[data-src]");
+    if (this.view.select !== null || figure) void this.show(this.path, this.view, { entry: "none" });
+    const scroll = (history.state as { scroll?: number } | null)?.scroll;
+    if (scroll !== undefined && !location.hash) scrollTo({ top: scroll, behavior: "instant" });
+  }
+
+  get model(): string {
+    return this.data?.model ?? "";
+  }
+
+  /** Whether an address is a page of this model, which can be shown without loading everything anew. */
+  isHere(address: URL): boolean {
+    return this.data !== null && address.href.startsWith(`${this.root}${this.model}/`) && !/\.(md|json|svg)$/.test(address.pathname);
+  }
+
+  /** Goes to a page of this model; its level and whatever is selected there are in the address. */
+  async go(address: URL, focus?: string): Promise<void> {
+    const view: View = { ...this.settings(), ...pick(parseView(address.search)) };
+    const path = address.href.replace(/[?#].*$/, "");
+    if (!canFetch) {
+      location.href = path + viewQuery(view) + address.hash;
+      return;
+    }
+    await this.show(path.replace(/index\.html$/, ""), view, { entry: "push", focus });
+    if (address.hash) this.scrollToAnchor(address.hash);
+  }
+
+  /** Shows the page of a box beside the diagram it is in. */
+  async select(address: string | null): Promise<void> {
+    if (this.data === null || (address === null && this.view.select === null)) return;
+    await this.show(this.path, { ...this.view, select: address }, { entry: "push", scroll: scrollY });
+  }
+
+  /** One level up, with the focus on where one came from; from the model to the library. */
+  async up(): Promise<void> {
+    if (this.data === null) return;
+    if (this.view.select !== null) {
+      await this.select(null);
+      return;
+    }
+    const { address, level, parent } = this.data;
+    const above = address !== level ? level : parent;
+    if (above === null) {
+      location.href = this.root + (canFetch ? "" : "index.html");
+      return;
+    }
+    await this.go(new URL(pageAddress(this.root, this.model, above)), address);
+  }
+
+  set(change: Partial<Settings>): void {
+    this.view = { ...this.view, ...change };
+    this.renderNumbers();
+    this.replaceAddress();
+  }
+
+  reset(): void {
+    this.set(DEFAULTS);
+  }
+
+  tell(text: string): void {
+    this.notice = text;
+    setTimeout(() => this.notice === text && (this.notice = ""), 2500);
+  }
+
+  private settings(): View {
+    return { ...this.view, select: null, plumbing: [] };
+  }
+
+  private async show(path: string, view: View, arrival: Arrival): Promise<void> {
+    const ticket = ++this.navigation;
+    const late = setTimeout(() => (this.busy = true), 200);
+    try {
+      const page = await fetchPage(path);
+      const selected = view.select !== null ? await fetchPage(pageAddress(this.root, this.model, view.select)) : page;
+      const kept = levelOf(page) === this.diagram?.level && this.diagram !== null;
+      if (!kept) await completeLevel(page);
+      if (ticket !== this.navigation) return;
+      if (readView(page.doc) === null || readView(selected.doc) === null) throw new Error("This is no page of a model.");
+      this.change(page, selected, path, view, kept, arrival);
+    } catch (error) {
+      if (ticket !== this.navigation) return;
+      console.info(error); // the browser's own way of going there tells the reader what is wrong
+      if (path === this.path) return;
+      location.href = path + viewQuery(view);
+    } finally {
+      clearTimeout(late);
+      if (ticket === this.navigation) this.busy = false;
+    }
+  }
+
+  private change(page: FetchedPage, selected: FetchedPage, path: string, view: View, kept: boolean, arrival: Arrival): void {
+    if (arrival.entry === "push") {
+      this.rememberScroll();
+      if (kept) this.diagram?.makeLinksAbsolute();
+      history.pushState(null, "", path + viewQuery(view));
+    }
+    const within = document.activeElement?.closest("#level figure.diagram") != null;
+    this.path = path;
+    this.view = view;
+    this.data = readView(selected.doc);
+    document.title = selected.doc.title;
+    for (const name of ["root", "model", "address", "page"]) {
+      const value = page.doc.body.dataset[name];
+      if (value !== undefined) document.body.dataset[name] = value;
+    }
+    document.getElementById("oma-page")!.textContent = selected.doc.getElementById("oma-page")!.textContent;
+    replaceFrame(page);
+    replacePart("#crumbs", selected);
+    replacePart("#panel", selected);
+    if (kept) {
+      if (replacePart("#level .strip", page) === null) document.querySelector("#level .strip")?.remove();
+    } else {
+      replacePart("#level", page);
+    }
+    this.enhance(!kept);
+    this.arrive(kept, within, arrival);
+  }
+
+  private arrive(kept: boolean, within: boolean, arrival: Arrival): void {
+    if (arrival.scroll !== undefined || !kept) scrollTo({ top: arrival.scroll ?? 0, behavior: "instant" });
+    if (arrival.focus !== undefined && this.focusAround(arrival.focus)) return;
+    if (kept && within) return; // the focus stays in the diagram
+    const heading = document.querySelector<HTMLElement>("#panel h1");
+    if (heading) {
+      heading.tabIndex = -1;
+      heading.focus({ preventScroll: true });
+    }
+  }
+
+  private focusAround(address: string): boolean {
+    for (let inner = address; inner; inner = inner.slice(0, Math.max(0, inner.lastIndexOf("/")))) {
+      if (this.diagram?.focus(inner)) return true;
+    }
+    return false;
+  }
+
+  private enhance(newLevel: boolean): void {
+    if (newLevel) {
+      this.diagram?.destroy();
+      this.diagram = Diagram.find(
+        (stretches) => {
+          this.view = { ...this.view, plumbing: stretches };
+          this.light.stale();
+          this.replaceAddress();
+        },
+        () => (this.scale = this.diagram?.zoom.scale ?? 1),
+      );
+      this.scale = 1;
+    }
+    if (newLevel) this.offerZoom();
+    setUpStrip();
+    const { data, diagram } = this;
+    if (data !== null && diagram !== null) {
+      diagram.select(this.view.select ?? (data.address !== data.level ? data.address : null));
+      diagram.setOpen(this.view.plumbing);
+      if (diagram.selected) diagram.zoom.reveal(diagram.selected);
+      else if (newLevel) centre(diagram);
+    }
+    this.renderNumbers();
+    this.light.renew();
+  }
+
+  private offerZoom(): void {
+    if (this.zoomer) void unmount(this.zoomer);
+    this.zoomer = null;
+    const figure = this.diagram?.figure;
+    if (!figure) return;
+    const bar = document.createElement("div");
+    bar.className = "oma-zoom";
+    figure.before(bar);
+    this.zoomer = mount(Zoomer, { target: bar, props: { app: this } });
+  }
+
+  private renderNumbers(): void {
+    const main = document.getElementById("content");
+    const plain = viewQuery(this.settings()) === "";
+    if (main === null || this.data === null || (plain && !this.changed)) return;
+    this.changed = !plain;
+    applySettings(main, this.data, this.view);
+    if (this.diagram) fitText(this.diagram.svg);
+  }
+
+  private replaceAddress(): void {
+    history.replaceState(history.state, "", location.pathname + viewQuery(this.view) + location.hash);
+  }
+
+  private rememberScroll(): void {
+    history.replaceState({ scroll: scrollY }, "");
+  }
+
+  private async returnTo(event: PopStateEvent): Promise<void> {
+    const path = location.href.replace(/[?#].*$/, "");
+    const view = parseView(location.search);
+    if (path === this.path && viewQuery(view) === viewQuery(this.view)) return; // an anchor on this page
+    const scroll = (event.state as { scroll?: number } | null)?.scroll ?? 0;
+    await this.show(path, view, { entry: "none", scroll });
+  }
+
+  private scrollToAnchor(hash: string): void {
+    history.replaceState(history.state, "", location.pathname + location.search + hash);
+    document.getElementById(hash.slice(1))?.scrollIntoView({ block: "center", behavior: "instant" });
+  }
+}
+
+/** What a link says of the view that settings do not. */
+function pick(view: View): Pick<View, "select" | "plumbing"> {
+  return { select: view.select, plumbing: view.plumbing };
+}
+
+function levelOf(page: FetchedPage): string | undefined {
+  return readView(page.doc)?.level;
+}
+
+/** Shows the upper middle of a diagram that is wider than its place. */
+function centre(diagram: Diagram): void {
+  const { figure } = diagram;
+  figure.scrollLeft = (figure.scrollWidth - figure.clientWidth) / 2;
+  figure.scrollTop = 0;
+}
+

@@ -1,0 +1,97 @@
+/** Sizes, bytes and element types on the page, as the reader's settings have them. */
+import { evaluate, type Sizes } from "./expression";
+import type { ViewData } from "./schema/view";
+import { ELEMENT_BYTES, RUN_SIZES, type Settings, type Shapes } from "./settings";
+
+const written = new WeakMap<Element, string>();
+
+/** Values of all names at these settings. */
+export function sizesAt(data: ViewData, settings: Settings): Sizes {
+  const sizes = new Map<string, number>();
+  for (const [key, size] of Object.entries(data.sizes)) if (size.value !== null) sizes.set(key, size.value);
+  for (const name of RUN_SIZES) {
+    const value = settings[name];
+    if (value !== null) sizes.set(name, value);
+  }
+  return sizes;
+}
+
+/** Writes every number below `root` anew; texts that the page came with are kept for the way back. */
+export function applySettings(root: ParentNode, data: ViewData, settings: Settings): void {
+  const sizes = sizesAt(data, settings);
+  for (const element of root.querySelectorAll<HTMLElement | SVGElement>(".dim[data-expression]")) {
+    write(element, dimensionText(element.dataset, first(element), sizes, settings.shapes));
+  }
+  for (const element of root.querySelectorAll<HTMLElement>(".elements[data-expression]")) {
+    const value = evaluate(element.dataset["expression"]!, sizes);
+    write(element, value === null ? first(element) : value.toLocaleString("en"));
+  }
+  const typed = (own: string | undefined): string | undefined =>
+    own !== undefined && own === data.dtype && settings.dtype !== null ? settings.dtype : own;
+  for (const element of root.querySelectorAll<HTMLElement | SVGElement>(".dtype[data-dtype]")) {
+    const dtype = typed(element.dataset["dtype"]);
+    write(element, dtype === element.dataset["dtype"] ? first(element) : dtype!);
+  }
+  for (const element of root.querySelectorAll<HTMLElement>(".bytes[data-dtype]")) {
+    const { elements, expression, dtype } = element.dataset;
+    const count = elements !== undefined ? Number(elements) : expression !== undefined ? evaluate(expression, sizes) : null;
+    const each = ELEMENT_BYTES[typed(dtype) ?? ""];
+    write(element, count === null || each === undefined ? first(element) : bytesText(count * each));
+  }
+}
+
+/** How one axis is written. */
+export function dimensionText(
+  axis: { readonly [name: string]: string | undefined },
+  plain: string,
+  sizes: Sizes,
+  shapes: Shapes,
+): string {
+  const value = evaluate(axis["expression"]!, sizes);
+  const symbol = axis["symbol"];
+  if (shapes === "symbols") return symbol ?? plain;
+  if (shapes === "numbers") return value !== null ? String(value) : (symbol ?? plain);
+  if (value === null) return plain;
+  return symbol === undefined ? String(value) : `${value} ${symbol}`;
+}
+
+/** A number of bytes in decimal units, with three figures. */
+export function bytesText(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+  let index = 0;
+  let value = bytes;
+  while (value >= 999.5 && index < units.length - 1) {
+    value /= 1000;
+    index++;
+  }
+  const text = index === 0 ? String(value) : value.toPrecision(3);
+  return `${text} ${units[index]}`;
+}
+
+function first(element: Element): string {
+  let text = written.get(element);
+  if (text === undefined) {
+    text = element.textContent ?? "";
+    written.set(element, text);
+  }
+  return text;
+}
+
+function write(element: Element, text: string): void {
+  first(element);
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Narrows lines of text in diagrams that became wider than the room they have. */
+export function fitText(root: ParentNode): void {
+  const lines = [...root.querySelectorAll<SVGTextElement>("text[data-fit]")];
+  for (const line of lines) line.removeAttribute("textLength");
+  const widths = lines.map((line) => line.getComputedTextLength()); // all reads before any write
+  lines.forEach((line, index) => {
+    const room = Number(line.dataset["fit"]);
+    if (widths[index]! > room) {
+      line.setAttribute("textLength", String(room));
+      line.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    }
+  });
+}

@@ -1,0 +1,100 @@
+/** Finds entries of one or all models: words by their beginning, with slips of the fingers, best first. */
+import MiniSearch, { type SearchOptions } from "minisearch";
+import type { SearchFile } from "../schema/view";
+
+export type EntryKind = SearchFile["entries"][number][0];
+
+export interface Hit {
+  model: string;
+  modelTitle: string;
+  kind: EntryKind;
+  title: string;
+  where: string;
+  link: string;
+  score: number;
+}
+
+interface Entry {
+  id: number;
+  title: string;
+  where: string;
+  text: string;
+}
+
+/** What counts more when words fit equally well. */
+const KIND_WEIGHT: Readonly<Record<EntryKind, number>> = {
+  node: 1.3, mechanism: 1.3, parameter: 1.1, tensor: 1, configuration: 1, line: 0.55,
+};
+
+/** The words of a text: identifiers whole and in their parts, in lower case. */
+export function words(text: string): string[] {
+  const found = new Set<string>();
+  for (const whole of text.match(/[\p{L}\p{N}_.]+/gu) ?? []) {
+    const pieces = whole.split(/[._]+/).filter(Boolean);
+    for (const piece of pieces) {
+      found.add(piece.toLowerCase());
+      const parts = piece.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+/gu) ?? [];
+      if (parts.length > 1) for (const part of parts) found.add(part.toLowerCase());
+    }
+  }
+  return [...found];
+}
+
+/** The words of a query: split where identifiers are joined, but not within them. */
+export function queryWords(query: string): string[] {
+  return (query.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
+}
+
+/** The entries of one model. */
+export class ModelIndex {
+  private readonly index = new MiniSearch<Entry>({
+    fields: ["title", "where", "text"],
+    storeFields: [],
+    tokenize: words,
+    processTerm: (term) => term,
+  });
+
+  constructor(readonly file: SearchFile) {}
+
+  /** Indexes the entries in slices, so that the page stays responsive. */
+  async fill(): Promise<void> {
+    const entries = this.file.entries.map(([, title, where, text], id): Entry => ({ id, title, where, text }));
+    await this.index.addAllAsync(entries, { chunkSize: 400 });
+  }
+
+  search(query: string, most: number): Hit[] {
+    const wanted = query.trim().toLowerCase();
+    const found = this.index.search(query, { ...OPTIONS, boostDocument: (id) => this.weight(id as number, wanted) });
+    return found.slice(0, most).map((result) => this.hit(result.id as number, result.score));
+  }
+
+  private weight(id: number, wanted: string): number {
+    const [kind, title, where] = this.file.entries[id]!;
+    const plain = title.toLowerCase();
+    const named = plain === wanted ? 4 : plain.startsWith(wanted) ? 1.6 : 1;
+    const depth = where.split("›").length;
+    return (KIND_WEIGHT[kind] * named) / (1 + 0.06 * depth);
+  }
+
+  private hit(id: number, score: number): Hit {
+    const [kind, title, where, , link] = this.file.entries[id]!;
+    return { model: this.file.model, modelTitle: this.file.title, kind, title, where, link, score };
+  }
+}
+
+const OPTIONS: SearchOptions = {
+  combineWith: "AND",
+  tokenize: queryWords,
+  prefix: true,
+  fuzzy: (term) => (term.length < 4 || /^\d+$/.test(term) ? false : term.length < 6 ? 1 : 2),
+  maxFuzzy: 2,
+  boost: { title: 4, text: 1.5, where: 1 },
+  weights: { fuzzy: 0.3, prefix: 0.6 },
+};
+
+/** The best of several models. */
+export function searchAll(indexes: readonly ModelIndex[], query: string, most: number): Hit[] {
+  if (queryWords(query).length === 0) return [];
+  const hits = indexes.flatMap((index) => index.search(query, most));
+  return hits.sort((a, b) => b.score - a.score).slice(0, most);
+}

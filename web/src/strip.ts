@@ -1,0 +1,30 @@
+/** The strip of layers: what differs at the cell pointed at, and arrow keys from cell to cell. */
+
+export function setUpStrip(): void {
+  const strip = document.querySelector<HTMLElement>("#level .strip");
+  const cells = strip ? [...strip.querySelectorAll<HTMLAnchorElement>("a.cell")] : [];
+  const note = strip?.querySelector<HTMLElement>(".strip-note") ?? null;
+  if (!strip || cells.length === 0) return;
+  const usual = note?.textContent ?? "";
+  const current = cells.findIndex((cell) => cell.getAttribute("aria-current") === "true");
+  cells.forEach((cell, index) => (cell.tabIndex = index === Math.max(0, current) ? 0 : -1)); // one stop of the tab key
+
+  const tell = (target: EventTarget | null): void => {
+    const cell = target instanceof Element ? target.closest<HTMLElement>("a.cell") : null;
+    if (note) note.textContent = cell ? (cell.dataset["note"] ?? "") : usual;
+  };
+  for (const name of ["pointerover", "focusin"] as const) strip.addEventListener(name, (event) => tell(event.target));
+  strip.addEventListener("pointerleave", () => tell(document.activeElement));
+  strip.addEventListener("focusout", () => tell(null));
+  strip.addEventListener("keydown", (event) => {
+    const at = cells.indexOf(document.activeElement as HTMLAnchorElement);
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = event.key === "Home" ? 0 : event.key === "End" ? cells.length - 1 : step === undefined ? null : at + step;
+    if (at < 0 || next === null || cells[next] === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    cells[at]!.tabIndex = -1;
+    cells[next].tabIndex = 0;
+    cells[next].focus();
+  });
+}
