@@ -4,8 +4,8 @@ import { canFetch, pageAddress, readModels, readView, siteRoot } from "./data";
 import { Diagram } from "./diagram/diagram";
 import Zoomer from "./diagram/Zoomer.svelte";
 import { Light } from "./light";
-import { applySettings, fitText } from "./numbers";
-import { completeLevel, fetchPage, replaceFrame, replacePart, type FetchedPage } from "./pages";
+import { applyBytes, applySettings, fitText } from "./numbers";
+import { addStyles, completeLevel, fetchPage, replaceFrame, replacePart, type FetchedPage } from "./pages";
 import type { LibraryData, ViewData } from "./schema/view";
 import { DEFAULTS, parseView, viewQuery, type Settings, type View } from "./settings";
 import { setUpStrip } from "./strip";
@@ -151,6 +151,8 @@ export class App {
       if (value !== undefined) document.body.dataset[name] = value;
     }
     document.getElementById("oma-page")!.textContent = selected.doc.getElementById("oma-page")!.textContent;
+    addStyles(page);
+    addStyles(selected);
     replaceFrame(page);
     replacePart("#crumbs", selected);
     replacePart("#panel", selected);
@@ -221,7 +223,11 @@ export class App {
   private renderNumbers(): void {
     const main = document.getElementById("content");
     const plain = viewQuery(this.settings()) === "";
-    if (main === null || this.data === null || (plain && !this.changed)) return;
+    if (main === null || this.data === null) return;
+    if (plain && !this.changed) {
+      applyBytes(main, this.data, this.view);
+      return;
+    }
     this.changed = !plain;
     applySettings(main, this.data, this.view);
     if (this.diagram) fitText(this.diagram.svg);

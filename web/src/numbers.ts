@@ -18,6 +18,11 @@ export function sizesAt(data: ViewData, settings: Settings): Sizes {
 
 /** Writes every number below `root` anew; texts that the page came with are kept for the way back. */
 export function applySettings(root: ParentNode, data: ViewData, settings: Settings): void {
+  applySizes(root, data, settings);
+  applyBytes(root, data, settings);
+}
+
+function applySizes(root: ParentNode, data: ViewData, settings: Settings): void {
   const sizes = sizesAt(data, settings);
   for (const element of root.querySelectorAll<HTMLElement | SVGElement>(".dim[data-expression]")) {
     write(element, dimensionText(element.dataset, first(element), sizes, settings.shapes));
@@ -26,18 +31,27 @@ export function applySettings(root: ParentNode, data: ViewData, settings: Settin
     const value = evaluate(element.dataset["expression"]!, sizes);
     write(element, value === null ? first(element) : value.toLocaleString("en"));
   }
-  const typed = (own: string | undefined): string | undefined =>
-    own !== undefined && own === data.dtype && settings.dtype !== null ? settings.dtype : own;
   for (const element of root.querySelectorAll<HTMLElement | SVGElement>(".dtype[data-dtype]")) {
-    const dtype = typed(element.dataset["dtype"]);
-    write(element, dtype === element.dataset["dtype"] ? first(element) : dtype!);
+    const own = element.dataset["dtype"]!;
+    const dtype = typed(own, data, settings);
+    write(element, dtype === own ? first(element) : dtype);
   }
-  for (const element of root.querySelectorAll<HTMLElement>(".bytes[data-dtype]")) {
+}
+
+/** Bytes are written by the front end alone, so also where the reader has set nothing. */
+export function applyBytes(root: ParentNode, data: ViewData, settings: Settings): void {
+  const sizes = sizesAt(data, settings);
+  for (const element of root.querySelectorAll<HTMLElement>(".bytes")) {
     const { elements, expression, dtype } = element.dataset;
     const count = elements !== undefined ? Number(elements) : expression !== undefined ? evaluate(expression, sizes) : null;
-    const each = ELEMENT_BYTES[typed(dtype) ?? ""];
+    const each = ELEMENT_BYTES[typed(dtype ?? data.dtype ?? "", data, settings)];
     write(element, count === null || each === undefined ? first(element) : bytesText(count * each));
   }
+}
+
+/** The type in which something is kept: the reader's choice, where its own is the model's. */
+function typed(own: string, data: ViewData, settings: Settings): string {
+  return own === data.dtype && settings.dtype !== null ? settings.dtype : own;
 }
 
 /** How one axis is written. */

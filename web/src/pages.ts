@@ -57,6 +57,19 @@ export function replacePart(selector: string, page: FetchedPage): HTMLElement | 
   return part;
 }
 
+/** Adds the style sheets of a fetched page which the document does not have. */
+export function addStyles(page: FetchedPage): void {
+  const known = new Set([...document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]')].map((link) => link.href));
+  for (const link of page.doc.querySelectorAll('link[rel="stylesheet"]')) {
+    const address = new URL(link.getAttribute("href")!, page.address).href;
+    if (known.has(address)) continue;
+    const added = document.createElement("link");
+    added.rel = "stylesheet";
+    added.href = address;
+    document.head.append(added);
+  }
+}
+
 /** Replaces header and footer, where the front end's tools stay. */
 export function replaceFrame(page: FetchedPage): void {
   const tools = document.getElementById("tools");
