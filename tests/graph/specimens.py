@@ -31,6 +31,7 @@ MODELS: dict[str, Make] = {
     "wrapped": statements.Wrapped,
     "wrapped-forward": statements.WrappedForward,
     "called-again": statements.CalledAgain,
+    "delegating": statements.Delegating,
     "branches": statements.Branches,
     "drops": statements.Drops,
     "chained": statements.Chained,

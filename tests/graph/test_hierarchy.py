@@ -113,3 +113,18 @@ def test_a_module_whose_forward_is_wrapped_is_one_node():
     ]
     assert [port.name for port in chosen.inputs] == ["hidden_states"]
     assert chosen.function == "Chosen.forward"
+
+
+def test_a_forward_that_only_calls_a_method_of_its_class_is_that_method():
+    built = specimen("delegating")
+    assert built.of_kind("function") == []
+    layer = built.nodes["layers"]
+    assert layer.kind == "layer group"
+    assert layer.class_name == "Delegates"
+    assert [child for child in layer.children if built.nodes[child].kind == "operation"] == [
+        "layers/add-shifted",
+        "layers/multiply",
+    ]
+    code = built.nodes["layers/add-shifted"].code
+    assert code is not None
+    assert code.last - code.first == 2

@@ -32,7 +32,8 @@ class Draft:
         decision: the condition it is, for branches.
         decisions: conditions of its own function that the layers take differently.
         frame: for a branch, the call it stands in.
-        body: for a module whose ``forward`` is wrapped by a decorator, the members of the wrapped function.
+        body: for a module whose ``forward`` is wrapped by a decorator, or only calls another method of its class: the
+            members of that function.
         outer: the outermost of the wrappers that were left out around it: its expression is the one a reader sees.
     """
 
@@ -106,10 +107,20 @@ class Hierarchy:
                 children[0].outer = site
             return children
         key = function_key(self._trees[site.probe], ~site.event)
-        if call.kind == "module" and key is not None and "<locals>" in key[1] and _is_one_function(children):
+        if call.kind == "module" and key is not None and self._is_of_another_function(key, children):
             only = children[0]
             return [Draft("module", fold.members, fold.layers, only.children, body=only.sites)]
         return [Draft(call.kind, fold.members, fold.layers, children)]
+
+    def _is_of_another_function(self, key: FunctionKey, children: list[Draft]) -> bool:
+        """Whether a module's ``forward`` is a decorator's, or only calls another method of its own class."""
+        only = children[0].site if len(children) == 1 and children[0].kind == "function" else None
+        if only is None:
+            return False
+        called = function_key(self._trees[only.probe], ~only.event)
+        own_class = key[1].rpartition(".")[0]
+        same = called is not None and bool(own_class) and called[1].rpartition(".")[0] == own_class
+        return "<locals>" in key[1] or same
 
     def _hands_on(self, fold: SiteFold, children: list[Draft]) -> bool:
         """Whether a function is a comprehension, or a wrapper (of a decorator, a ``__call__``) around one other."""
@@ -272,10 +283,6 @@ def _inside(inner: Decision, outer: Decision) -> bool:
     if inner is outer:
         return False
     return outer.condition.first <= inner.condition.first and inner.condition.last <= outer.condition.last
-
-
-def _is_one_function(children: list[Draft]) -> bool:
-    return len(children) == 1 and children[0].kind == "function"
 
 
 def _is_one_operation(children: list[Draft]) -> bool:

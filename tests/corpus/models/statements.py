@@ -312,3 +312,31 @@ class CalledAgain(nn.Module):
         for layer in self.layers:
             hidden_states = hidden_states + layer(hidden_states)
         return hidden_states
+
+
+class Delegates(nn.Module):
+    """Its ``forward`` only calls another method of its own."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(sizes["hidden_size"]))
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        return self._scaled(hidden_states)
+
+    def _scaled(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        shifted = hidden_states + 1
+        return shifted * self.scale
+
+
+class Delegating(nn.Module):
+    """One layer kind that hands on to another method."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Delegates(sizes) for _ in range(3))
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            hidden_states = layer(hidden_states)
+        return hidden_states
