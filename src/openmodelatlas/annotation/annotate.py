@@ -12,10 +12,11 @@ from collections.abc import Callable
 from openmodelatlas.annotation.explanations.explain import explain
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.annotation.material import Draft, Drafts, Material
+from openmodelatlas.annotation.roles import step as find_roles
 
 Step = Callable[[Material, Drafts], None]
 
-STEPS: tuple[Step, ...] = (explain,)
+STEPS: tuple[Step, ...] = (find_roles, explain)
 
 
 def annotate(material: Material) -> Knowledge:

@@ -1,0 +1,198 @@
+"""Both ends of a model, projections by what their result becomes, gates of outputs, and caches."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.positions import back_to_positions
+from openmodelatlas.annotation.roles.view import MOVING
+
+ATTENTION = frozenset(
+    [
+        "queries",
+        "keys",
+        "values",
+        "keys and values",
+        "queries and keys",
+        "queries, keys and values",
+        "queries and values",
+    ]
+)
+EMPTY = frozenset(["tensor", "zeros", "new_zeros", "empty", "new_empty", "zeros_like", "as_tensor"])
+
+
+def find_ends(board: Board) -> None:
+    """The embedding of tokens, and the projection to the logits that the model returns."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) == "embedding":
+            indices = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
+            tokens = bool(indices) and board.kind(indices[0]) != "positions" and _from_input(board, indices[0])
+            board.place(address, "token embedding" if tokens else "position embedding", x=view.output(address))
+            board.mark(view.output(address), "embedding" if tokens else "position embedding")
+            if not tokens and indices:
+                back_to_positions(board, indices[0], "positions")
+    for node in view.nodes.values():
+        if node.kind not in ("model", "phase") or not node.outputs:
+            continue
+        maker = view.made_by(node.outputs[0].tensor)
+        while maker is not None and view.word(maker) in ("multiply", "divide", "tanh", *MOVING):
+            board.place(maker, "cap logits", x=node.outputs[0].tensor)
+            maker = view.made_by(view.inputs(maker)[0])
+        projected = view.projected(maker) if maker is not None else None
+        if maker is not None and projected is not None:
+            board.place(maker, "logits", x=projected)
+            board.mark(view.output(maker), "logits")
+            board.kinds[view.root(node.outputs[0].tensor)] = "logits"
+            _before_logits(board, projected)
+
+
+def _from_input(board: Board, tensor: str) -> bool:
+    root = board.view.root(tensor)
+    return root in board.view.document.inputs or board.view.producer(root) is None
+
+
+def _before_logits(board: Board, tensor: str) -> None:
+    """The final norm and the choice of positions before the head."""
+    view, current = board.view, tensor
+    for _ in range(10):
+        maker = view.made_by(current)
+        if maker is None:
+            return
+        if view.word(maker) in MOVING and maker not in board.carried:
+            board.place(maker, "kept positions", x=current)
+            board.mark(current, "final features")
+            current = view.inputs(maker)[0]
+        else:
+            if maker in board.carried:
+                board.mark(current, "final features")
+            return
+
+
+def find_projections(board: Board) -> None:
+    """Every linear layer is named by what its result becomes."""
+    for _ in range(3):
+        for address in board.view.computing:
+            if board.view.projected(address) is not None:
+                _low_rank(board, address)
+    for address in board.view.computing:
+        source = board.view.projected(address)
+        if source is None:
+            continue
+        kind = board.kind(board.view.output(address))
+        if board.kind(source) in ("mixed values", "gated output"):
+            board.place(address, "output projection", x=source)
+        elif kind is not None:
+            board.place(address, "projection", x=board.view.output(address), y=source)
+
+
+def _low_rank(board: Board, address: str) -> None:
+    """A projection of a projection (perhaps normalised) is low-rank; what lies between is the latent."""
+    view = board.view
+    source = view.projected(address)
+    kind = board.kind(view.output(address))
+    if source is None or kind is None or board.kind(source) is not None:
+        return
+    current, chain = view.root(source), list[str]()
+    for _ in range(12):
+        chain.append(current)
+        maker = view.producer(current)
+        if maker is None:
+            return
+        if view.projected(maker) is not None:
+            break
+        carried = board.carries(maker)
+        if not carried:
+            return
+        current = view.root(carried[-1] if view.word(maker) == "cat" else carried[0])
+    else:
+        return
+    latent = {"queries": "query latent", "keys": "key-value latent", "values": "key-value latent"}.get(kind)
+    if kind in ATTENTION and latent is None:
+        latent = "key-value latent"
+    for tensor in chain:
+        known = board.kinds.get(tensor)
+        if known == "keys" and latent == "key-value latent":
+            board.kinds[tensor] = "latent and shared key"
+        elif known is None:
+            board.kinds[tensor] = latent or "low-rank features"
+
+
+def find_gates(board: Board) -> None:
+    """Mixed values times a sigmoid (or SiLU) of a projection: the output gate."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) != "multiply" or len(view.inputs(address)) != 2 or address in board.places:
+            continue
+        for output, gate in (view.inputs(address), view.inputs(address)[::-1]):
+            maker = view.made_by(gate)
+            if maker is None or view.word(maker) not in ("sigmoid", "silu") or not _mixed(board, output):
+                continue
+            board.place(address, "gate output", x=output, y=gate)
+            board.place(maker, "output gate activation", x=gate, activation=view.word(maker))
+            board.mark(gate, "output gate")
+            board.spread(view.inputs(maker)[0], "output gate")
+            board.mark(view.output(address), "gated output")
+            board.carried[address] = (output,)
+            board.anchor("output gate", address)
+            break
+
+
+def _mixed(board: Board, tensor: str) -> bool:
+    """Whether a tensor comes from an attention mix or a recurrence by moves and norms only."""
+    view, current = board.view, tensor
+    for _ in range(15):
+        if board.kind(current) in ("mixed values", "gated output"):
+            return True
+        maker = view.made_by(current)
+        if maker is None:
+            return False
+        carried = board.carries(maker)
+        if not carried:
+            return False
+        current = carried[0]
+    return False
+
+
+def flow_mixed(board: Board) -> None:
+    """Name what mixed values become until a projection reads them: moved, joined over chunks, summed, normalised."""
+    view = board.view
+    for _ in range(2):
+        for address in view.computing:
+            output = view.output(address)
+            if (
+                output is None
+                or board.kind(output) is not None
+                or (address in board.places and address not in board.carried)
+            ):
+                continue
+            inputs = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
+            kinds = {board.kind(tensor) for tensor in inputs}
+            word = view.word(address)
+            same = word in MOVING or address in board.carried or word == "add"
+            if same and kinds and kinds <= {"mixed values", "gated output"}:
+                board.mark(output, "gated output" if "gated output" in kinds else "mixed values")
+
+
+def find_caches(board: Board) -> None:
+    """What is appended to something from the call before, or to something empty, is a cache."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) != "cat" or len(view.inputs(address)) != 2 or address in board.places:
+            continue
+        past, fresh = view.inputs(address)
+        maker = view.made_by(past)
+        if maker is None:
+            continue
+        earlier = view.nodes[maker].phase != view.nodes[address].phase
+        empty = view.word(maker) in EMPTY and not any(not view.is_weight(operand) for operand in view.inputs(maker)[:0])
+        if earlier or empty:
+            board.place(address, "append to cache", x=fresh, y=past)
+            board.carried[address] = (fresh,)
+            board.anchor("cache", address)
+            if empty:
+                board.place(maker, "empty cache", x=fresh)
+            kind = board.kind(fresh) or board.kind(view.output(address))
+            if kind is not None:
+                board.mark(view.output(address), kind)
+                if empty:
+                    board.mark(past, kind)

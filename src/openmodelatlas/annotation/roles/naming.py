@@ -1,0 +1,280 @@
+"""Names of everything that computes or rearranges, from the places found and, failing these, from what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.annotation.operations import describe_operation
+from openmodelatlas.annotation.roles.board import Board, Place
+from openmodelatlas.annotation.roles.generic import GENERIC
+from openmodelatlas.annotation.roles.plumbing import plumbing_name
+from openmodelatlas.annotation.roles.view import MOVING
+from openmodelatlas.annotation.roles.vocabulary import KINDS
+from openmodelatlas.annotation.roles.wording import PLACES, Wording
+from openmodelatlas.shapes.dimension import Constant, Symbolic
+
+ACTIVATION_NAMES = {
+    "silu": "SiLU",
+    "gelu": "GELU",
+    "relu": "ReLU",
+    "sigmoid": "a sigmoid",
+    "softmax": "a softmax",
+    "tanh": "the hyperbolic tangent",
+    "softplus": "softplus",
+    "mish": "Mish",
+}
+
+
+INCOMING = {"block output": "block input", "next running sum": "running sum", "embedding": "block input"}
+"""What a layer calls the results of the one before."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """What an operation is called.
+
+    Attributes:
+        title, sentence: as on its page.
+        result: what its result is called, without "the"; empty: by what the tensor is.
+        role: structural role, ``None`` if only the operation is known.
+        family: for the colour.
+    """
+
+    title: str
+    sentence: str
+    result: str
+    role: str | None
+    family: Family | None
+
+
+@dataclass
+class Names:
+    """Names given so far, in order of execution.
+
+    Attributes:
+        board: what the rules found.
+        operations: by address.
+        phrases: what a tensor is called, without "the".
+        at: the node that is being named: within a layer, what it reads is its input, though the layer before made it.
+    """
+
+    board: Board
+    operations: dict[str, Name] = field(default_factory=dict)
+    phrases: dict[str, str] = field(default_factory=dict)
+    at: str = ""
+
+    def kind(self, tensor: str | None) -> str | None:
+        """What a tensor is, seen from the node that is being named."""
+        kind = self.board.kind(tensor)
+        if kind in INCOMING and tensor is not None:
+            view = self.board.view
+            group = view.group_of(self.at) if self.at in view.nodes else None
+            if group is not None and view.root(tensor) in view.entries.get(group, ()):
+                return INCOMING[kind]
+        return kind
+
+    def noun(self, tensor: str | None) -> str:
+        """What a tensor or parameter is called after "the"."""
+        board = self.board
+        if tensor is None:
+            return "features"
+        kind = self.kind(tensor)
+        if kind is not None:
+            return KINDS[kind].noun if kind in KINDS else kind
+        parameter = board.view.parameter_of(tensor) if board.view.is_weight(tensor) else None
+        if parameter is not None:
+            return parameter_noun(board, parameter)
+        for candidate in (tensor, board.view.root(tensor)):
+            phrase = self.phrases.get(candidate)
+            if phrase is not None:
+                return phrase
+        return "features"
+
+    def stem(self, tensor: str | None) -> str:
+        """What a tensor is called before another noun."""
+        kind = self.kind(tensor)
+        return KINDS[kind].stem if kind in KINDS else self.noun(tensor)
+
+
+def parameter_noun(board: Board, name: str) -> str:
+    """A parameter: what a rule found, else the last part of its true name."""
+    kind = board.kinds.get(name)
+    if kind is not None:
+        return KINDS[kind].noun if kind in KINDS else kind
+    parts = name.split(" ", maxsplit=1)[0].split(".")
+    last = parts[-1]
+    return {"weight": "weight matrix", "bias": "bias"}.get(last, f"parameter {last}")
+
+
+def name_operations(board: Board) -> Names:
+    """Name every operation, kernel and view, in order of execution."""
+    names = Names(board)
+    for address, node in board.view.nodes.items():
+        if not board.view.computes(node):
+            continue
+        place = board.places.get(address)
+        names.at = address
+        if node.plumbing:
+            name = plumbing_name(names, address)
+        elif place is not None:
+            name = _placed(names, address, place)
+        else:
+            name = _generic(names, address)
+        names.operations[address] = name
+        for port in node.outputs:
+            phrase = name.result
+            if phrase and len(phrase.split()) <= 5:
+                names.phrases[port.tensor] = phrase
+            else:
+                fact = node.outputs and board.view.fact(port.tensor)
+                variable = fact.variable if fact else None
+                names.phrases[port.tensor] = variable_noun(variable) or "features"
+    return names
+
+
+def variable_noun(variable: str | None) -> str | None:
+    """A variable's name as words in code, where a longer description would be too long."""
+    return f"`{variable}`" if variable else None
+
+
+def _placed(names: Names, address: str, place: Place) -> Name:
+    wording = PLACES[place.name]
+    fields = _fields(names, address, place)
+    family = wording.family
+    kind = names.board.kind(names.board.view.output(address))
+    if family is None and kind in KINDS:
+        family = KINDS[kind].family
+    result = wording.result.format(**fields)
+    return Name(
+        title=tidy(wording.title.format(**fields)),
+        sentence=tidy(wording.sentence.format(**fields)),
+        result=result,
+        role=wording.role.format(**fields),
+        family=family,
+    )
+
+
+def wording_fields(names: Names, address: str, place: Place) -> tuple[Wording, dict[str, str]]:
+    """The wording of a place and its fields."""
+    return PLACES[place.name], _fields(names, address, place)
+
+
+def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
+    view = names.board.view
+    node = view.nodes[address]
+    word = view.word(address)
+    activation = ACTIVATION_NAMES.get(place.words.get("activation", ""), place.words.get("activation", ""))
+    weight = names.noun(view.inputs(address)[0]) if node.inputs else "weight matrix"
+    general = GENERIC.get(word, (word.replace("_", " "), word))[0]
+    return {
+        "x": names.noun(place.x),
+        "y": names.noun(place.y),
+        "xs": names.stem(place.x),
+        "ys": names.stem(place.y),
+        "Xs": capital(names.stem(place.x)),
+        "activation": activation,
+        "number": number_text(node.arguments, node.published),
+        "word": word.replace("_", " "),
+        "does": lower(imperative(describe_operation(node.function or "", node.arguments))),
+        "Verb": "Divide" if word == "divide" else "Multiply",
+        "k": count_text(node.arguments, node.published, ("1", "k")) if word == "topk" else "",
+        "n": _last_size(names, place.x),
+        "weight": weight,
+        "Weight": capital(weight),
+        "general": general,
+    }
+
+
+def _generic(names: Names, address: str) -> Name:
+    view = names.board.view
+    node = view.nodes[address]
+    word = view.word(address)
+    inputs = view.inputs(address)
+    operands = [f"the {names.noun(tensor)}" for tensor in inputs]
+    if word in ("cat", "stack") and len(operands) > 1:
+        operands = [_listed(dict.fromkeys(operands[:-1])), operands[-1]] if len(set(operands)) > 1 else operands[:1]
+    number = number_text(node.arguments, node.published)
+    first = operands[0] if operands else number
+    second = operands[1] if len(operands) > 1 else number
+    template, result = GENERIC.get(word, (capital(word.replace("_", " ")) + " of {x}", word.replace("_", " ")))
+    if word in ("cat", "stack") and len(operands) < 2:
+        template, result = "Join {x}", "joined {x}"
+    title = template.format(x=first, y=second)
+    bare = result.format(x=first.removeprefix("the "), y=second.removeprefix("the "))
+    sentence = imperative(describe_operation(node.function or "", {**node.arguments, **node.published}))
+    kinds = {names.board.kind(tensor) for tensor in inputs} - {None}
+    family = next((KINDS[kind].family for kind in kinds if kind in KINDS), None)
+    moved = names.board.kind(inputs[0]) if inputs and word in MOVING else None
+    role = f"part of the {names.noun(inputs[0])}" if moved is not None else None
+    return Name(tidy(title), sentence, bare, role, family)
+
+
+def _listed(items: Mapping[str, Any]) -> str:
+    return ", ".join(items)
+
+
+def _last_size(names: Names, tensor: str | None) -> str:
+    shape = names.board.view.shape(tensor) if tensor is not None else ()
+    if not shape:
+        return "all"
+    last = shape[-1]
+    if isinstance(last, (Symbolic, Constant)) and last.value is not None:
+        return str(last.value)
+    return "all"
+
+
+def number_text(arguments: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+    """A number among the arguments at the published configuration; "a constant" where only the probe's is known."""
+    for key in ("1", "other", "0", "input", "exponent", "value", "fill_value"):
+        value = published.get(key, arguments.get(key))
+        if isinstance(value, Mapping):
+            inner = value.get("value")
+            if isinstance(inner, (int, float)) and not isinstance(inner, bool):
+                return f"{inner:.6g}"
+            if "probe" in value or "size" in value:
+                return "a constant"
+            continue
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return f"{value:.6g}"
+    return "a constant"
+
+
+def count_text(arguments: Mapping[str, Any], published: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    """A count among the arguments at the published configuration; empty where it is not known."""
+    for key in keys:
+        value = published.get(key, arguments.get(key))
+        if isinstance(value, Mapping):
+            value = value.get("value")
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def imperative(sentence: str) -> str:
+    """The operation table's sentence with its first verb in the imperative: ``Adds its inputs`` to ``Add …``."""
+    first, space, rest = sentence.partition(" ")
+    if first.endswith("ies"):
+        first = first[:-3] + "y"
+    elif first.endswith("s") and first not in ("Is", "Gates"):
+        first = first[:-1]
+    return first + space + rest
+
+
+def capital(text: str) -> str:
+    """With a capital first letter, code apart."""
+    return text[:1].upper() + text[1:]
+
+
+def lower(text: str) -> str:
+    """With a small first letter."""
+    return text[:1].lower() + text[1:]
+
+
+def tidy(text: str) -> str:
+    """Without double articles and spaces, and with a capital first letter."""
+    for wrong, right in (("the the ", "the "), ("the a ", "a "), ("  ", " "), ("best  ", "best ")):
+        text = text.replace(wrong, right)
+    return capital(text.strip())

@@ -1,0 +1,386 @@
+"""Linear attention and state spaces: a state that decays and is added to, what is written, and what is read."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.view import MOVING
+
+PRODUCTS = frozenset(["matmul", "einsum", "bmm"])
+
+# Arguments that kernels of this name take, by what they are (fla, mamba_ssm and causal_conv1d document them).
+KERNEL_PORTS = {
+    "q": "queries",
+    "k": "keys",
+    "v": "values",
+    "g": "log decay",
+    "beta": "beta",
+    "initial_state": "state",
+    "state": "state",
+    "A": "log decay",
+    "B": "input matrix",
+    "C": "output matrix",
+    "dt": "step size",
+    "x": "state input",
+    "z": "output gate",
+}
+
+
+def find_recurrence(board: Board) -> None:
+    """Convolutions over a window, kernels that run a recurrence, and recurrences written out."""
+    view = board.view
+    for address in view.computing:
+        node = view.nodes[address]
+        word = view.word(address)
+        if word == "conv1d":
+            _convolution(board, address)
+        elif node.kind == "kernel":
+            _kernel(board, address)
+    for address in view.computing:
+        if view.word(address) == "add":
+            _update(board, address)
+    for address in view.computing:
+        if view.word(address) == "cumsum":
+            _cumulative(board, address)
+
+
+def _convolution(board: Board, address: str) -> None:
+    """A one-dimensional convolution with one group for each channel: every channel sees its last positions."""
+    view = board.view
+    features = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
+    board.place(address, "short convolution", x=view.output(address))
+    board.carried[address] = tuple(features[:1])
+    board.anchor("convolution", address)
+    for tensor in features[:1]:
+        maker = view.made_by(tensor)
+        if maker is not None and view.word(maker) == "cat" and len(view.inputs(maker)) == 2:
+            window, fresh = view.inputs(maker)
+            board.place(maker, "prepend window", x=fresh)
+            board.carried[maker] = (fresh,)
+            board.mark(window, "window")
+            start = view.made_by(window)
+            if start is not None and view.word(start) in ("new_zeros", "zeros", "zeros_like"):
+                board.place(start, "empty window", x=window)
+            for reader in view.readers(view.output(maker) or ""):
+                if view.word(reader) == "getitem":
+                    board.place(reader, "keep window", x=view.output(reader))
+                    board.mark(view.output(reader), "window")
+    output = view.output(address)
+    for reader in view.readers(output) if output is not None else ():
+        _after_convolution(board, reader)
+
+
+def _after_convolution(board: Board, reader: str) -> None:
+    view = board.view
+    output = view.output(reader)
+    if view.word(reader) in ("silu", "gelu", "relu"):
+        board.place(reader, "convolution activation", x=output, activation=view.word(reader))
+        board.carried[reader] = tuple(view.inputs(reader)[:1])
+    elif view.word(reader) == "getitem" and output is not None:
+        board.place(reader, "drop excess", x=output)
+        for following in view.readers(output):
+            _after_convolution(board, following)
+
+
+def _kernel(board: Board, address: str) -> None:
+    """A kernel that runs a recurrence: its arguments say what they are."""
+    view, node = board.view, board.view.nodes[address]
+    name = (node.function or "").lower()
+    if "conv1d" in name:
+        board.place(address, "short convolution", x=view.output(address))
+        board.anchor("convolution", address)
+        return
+    ports = {port.name.split(".")[0]: port.tensor for port in node.inputs}
+    known = {KERNEL_PORTS[port]: tensor for port, tensor in ports.items() if port in KERNEL_PORTS}
+    if {"queries", "keys", "values"} <= set(known):
+        for kind, tensor in known.items():
+            if kind in ("queries", "keys", "values"):
+                board.spread(tensor, kind)
+            else:
+                mark_chain(board, tensor, kind)
+        board.place(address, "delta kernel" if "beta" in known else "linear attention kernel", x=view.output(address))
+        board.anchor("delta", address)
+        board.mark(view.output(address), "mixed values")
+        for output in view.outputs(address)[1:]:
+            board.mark(output, "state")
+
+
+def mark_chain(board: Board, tensor: str, kind: str) -> None:
+    """Name a tensor, and what it was before it was moved."""
+    view, current = board.view, tensor
+    for _ in range(20):
+        board.mark(current, kind)
+        maker = view.made_by(current)
+        if maker is None or view.word(maker) not in MOVING or view.word(maker) in ("cat", "stack"):
+            return
+        current = view.inputs(maker)[0]
+
+
+def _decayed(board: Board, tensor: str) -> tuple[str, str, str] | None:
+    """(operation, state, decay) if a tensor is a state times an exponential; else ``None``."""
+    view = board.view
+    maker = view.made_by(tensor)
+    if maker is None or view.word(maker) != "multiply" or len(view.inputs(maker)) != 2:
+        return None
+    for state, decay in (view.inputs(maker), view.inputs(maker)[::-1]):
+        if _exponential(board, decay) and len(view.shape(state)) >= 3 and view.shape(state) == view.shape(tensor):
+            return maker, state, decay
+    return None
+
+
+def _exponential(board: Board, tensor: str) -> bool:
+    view = board.view
+    for _ in range(6):
+        maker = view.made_by(tensor)
+        if maker is None:
+            return False
+        if view.word(maker) in ("exp", "exp2"):
+            return True
+        if view.word(maker) not in MOVING or not view.inputs(maker):
+            return False
+        tensor = view.inputs(maker)[0]
+    return False
+
+
+def _update(board: Board, add: str) -> None:
+    """state ← state · decay + written: the state is what comes in from the round or the call before."""
+    view = board.view
+    result = view.output(add)
+    if len(view.inputs(add)) != 2 or result is None:
+        return
+    for kept, written in (view.inputs(add), view.inputs(add)[::-1]):
+        found = _decayed(board, kept)
+        if found is None:
+            continue
+        decaying, state, decay = found
+        if not _comes_from_before(board, add, state, result):
+            continue
+        board.place(add, "update state", x=state, y=written)
+        board.place(decaying, "decay state", x=state, y=decay)
+        for tensor in (state, kept, result):
+            board.kinds[view.root(tensor)] = "state"
+        _name_decay(board, decay)
+        errors = _reads(board, (state, kept, result), add)
+        _written(board, written, errors)
+        board.anchor("delta" if errors else "recurrence", add)
+        _initial(board, state)
+        return
+
+
+def _comes_from_before(board: Board, add: str, state: str, result: str) -> bool:
+    """Whether a state is handed on from round to round, from call to call, or starts empty."""
+    view = board.view
+    root = view.root(state)
+    for port in view.nodes[add].inputs:
+        if result in port.others:
+            return True
+    producer = view.producer(root)
+    if producer is None or view.word(producer) in ("zeros", "new_zeros", "zeros_like", "copy"):
+        return True
+    if view.nodes[producer].phase != view.nodes[add].phase:
+        return True
+    return any(
+        result in port.others or view.root(result) in port.others
+        for enclosing in view.enclosing(add)
+        for port in view.nodes[enclosing].inputs
+    )
+
+
+def _initial(board: Board, state: str) -> None:
+    maker = board.view.made_by(state)
+    if maker is not None and board.view.word(maker) in ("zeros", "new_zeros", "zeros_like"):
+        board.place(maker, "empty state", x=state)
+
+
+def _name_decay(board: Board, decay: str) -> None:
+    """The decay is the exponential of a log decay; its cumulative sum belongs to chunks."""
+    view, current = board.view, decay
+    for _ in range(12):
+        maker = view.made_by(current)
+        if maker is None:
+            return
+        word = view.word(maker)
+        if word in ("exp", "exp2"):
+            board.place(maker, "decay", x=view.inputs(maker)[0])
+            board.mark(current, "decay")
+            board.mark(view.output(maker), "decay")
+            current = view.inputs(maker)[0]
+            break
+        board.mark(current, "decay")
+        current = view.inputs(maker)[0]
+    cumulative = _through_moves(board, current)
+    maker = view.made_by(cumulative)
+    if maker is not None and view.word(maker) == "cumsum":
+        board.place(maker, "cumulative decay", x=view.inputs(maker)[0])
+        mark_chain(board, current, "total decay")
+        current = view.inputs(maker)[0]
+    mark_chain(board, current, "log decay")
+    _log_decay(board, _through_moves(board, current))
+
+
+def _through_moves(board: Board, tensor: str) -> str:
+    view = board.view
+    for _ in range(12):
+        maker = view.made_by(tensor)
+        if maker is None or view.word(maker) not in MOVING or view.word(maker) in ("cat", "stack"):
+            return view.root(tensor)
+        tensor = view.inputs(maker)[0]
+    return view.root(tensor)
+
+
+def _log_decay(board: Board, tensor: str) -> None:
+    """Steps from a projection with bias and rate to the log decay."""
+    view, pending, seen = board.view, [tensor], set[str]()
+    for current in pending:
+        maker = view.made_by(current)
+        if maker is None or maker in seen or len(seen) > 25:
+            continue
+        seen.add(maker)
+        if view.projected(maker) is not None:
+            board.mark(view.output(maker), "log decay")
+            continue
+        word, inputs = view.word(maker), view.inputs(maker)
+        features = [operand for operand in inputs if not view.is_weight(operand)]
+        weights = [operand for operand in inputs if view.is_weight(operand)]
+        if word in MOVING:
+            pending.extend(inputs[:1])
+            continue
+        names = {
+            "add": "decay bias" if weights else "part of decay",
+            "multiply": "decay rate product" if weights else "decay bound",
+            "softplus": "decay softplus",
+            "sigmoid": "decay sigmoid",
+            "neg": "negate decay",
+        }
+        board.place(maker, names.get(word, "part of decay"), x=features[0] if features else None)
+        board.mark(view.output(maker), "log decay")
+        for weight in weights:
+            _rate(board, weight)
+        pending.extend(features)
+
+
+def _rate(board: Board, weight: str) -> None:
+    """exp of a parameter (negated or not): the rate of decay of each head."""
+    view = board.view
+    for _ in range(6):
+        maker = view.made_by(weight)
+        if maker is None or not view.inputs(maker):
+            return
+        if view.word(maker) in ("exp", "neg", "exp2"):
+            board.place(maker, "decay rate" if view.word(maker) != "neg" else "negative rate", x=view.output(maker))
+        weight = view.inputs(maker)[0]
+
+
+def _reads(board: Board, states: tuple[str, ...], add: str) -> list[str]:
+    """What the state is multiplied by: keys where the result is subtracted from values, else queries.
+
+    Returns the differences between values and what was recalled.
+    """
+    view = board.view
+    errors = list[str]()
+    region = view.nodes[add].parent or ""
+    for state in states:
+        for reader in view.readers(view.root(state)):
+            if reader == add or board.places.get(reader) or not view.inside(reader, region):
+                continue
+            result = _product_with(board, reader, state)
+            if result is None:
+                continue
+            other, output, steps = result
+            subtraction = next((user for user in view.readers(output) if view.word(user) == "subtract"), None)
+            name = "recall" if subtraction is not None else "read state"
+            for step in steps:
+                board.place(step, f"{name} product" if step != steps[-1] else name, x=other, y=state)
+            if subtraction is not None:
+                board.mark(output, "recalled")
+                board.spread(other, "keys")
+                board.place(subtraction, "value error", x=view.inputs(subtraction)[0], y=output)
+                board.spread(view.inputs(subtraction)[0], "values")
+                board.mark(view.output(subtraction), "correction")
+                errors.append(view.output(subtraction) or "")
+            else:
+                board.mark(output, "mixed values")
+                board.spread(other, "queries" if errors else "output matrix")
+    for error in errors:
+        _strength(board, error)
+    return errors
+
+
+def _product_with(board: Board, reader: str, state: str) -> tuple[str, str, list[str]] | None:
+    """(other operand, result, operations) of a product with the state: a matmul, or a product and a sum."""
+    view = board.view
+    others = [tensor for tensor in view.inputs(reader) if view.root(tensor) != view.root(state)]
+    output = view.output(reader)
+    if len(others) != 1 or output is None:
+        return None
+    if view.word(reader) in PRODUCTS:
+        return others[0], output, [reader]
+    if view.word(reader) == "multiply":
+        for user in view.readers(output):
+            if view.word(user) == "sum" and view.output(user) is not None:
+                return others[0], view.output(user) or "", [reader, user]
+    return None
+
+
+def _strength(board: Board, error: str) -> None:
+    """The factor of the value errors is how strongly they are written."""
+    view = board.view
+    for reader in view.readers(error):
+        others = [tensor for tensor in view.inputs(reader) if view.root(tensor) != view.root(error)]
+        if view.word(reader) == "multiply" and len(others) == 1:
+            board.place(reader, "scale errors", x=error, y=others[0])
+            board.mark(view.output(reader), "correction")
+            _beta(board, others[0])
+
+
+def _beta(board: Board, tensor: str) -> None:
+    view = board.view
+    mark_chain(board, tensor, "beta")
+    source = _through_moves(board, tensor)
+    maker = view.made_by(source)
+    if maker is not None and view.word(maker) == "sigmoid":
+        board.place(maker, "beta sigmoid", x=source)
+        board.spread(view.inputs(maker)[0], "beta")
+
+
+def _written(board: Board, written: str, errors: list[str]) -> None:
+    """Keys (transposed) times corrections, or a product of two that broadcasts."""
+    view = board.view
+    maker = view.made_by(written)
+    if maker is None or view.word(maker) not in PRODUCTS | {"multiply"} or len(view.inputs(maker)) != 2:
+        return
+    keys, values = view.inputs(maker)
+    if board.kind(keys) == "correction":
+        keys, values = values, keys
+    board.place(maker, "write", x=keys, y=values)
+    if errors:
+        board.mark(values, "correction")
+        board.spread(keys, "keys")
+
+
+def _cumulative(board: Board, address: str) -> None:
+    """A cumulative sum whose differences are exponentiated: decays between positions of a chunk."""
+    view = board.view
+    output = view.output(address)
+    for reader in view.readers(output) if output is not None else ():
+        result = view.output(reader)
+        if view.word(reader) == "subtract" and result is not None and _grows_exponential(board, result):
+            board.place(address, "cumulative decay", x=view.inputs(address)[0])
+            board.place(reader, "decay between", x=output)
+            board.mark(output, "total decay")
+            board.mark(result, "decay between")
+            board.anchor("chunk", address)
+
+
+def _grows_exponential(board: Board, tensor: str, depth: int = 3) -> bool:
+    view = board.view
+    for reader in view.readers(tensor):
+        if view.word(reader) == "exp":
+            board.place(reader, "decay", x=view.inputs(reader)[0])
+            board.mark(view.output(reader), "decay")
+            return True
+        output = view.output(reader)
+        hiding = view.word(reader) in ("masked_fill", "tril", "where", "getitem")
+        if depth and output and hiding and _grows_exponential(board, output, depth - 1):
+            board.place(reader, "hide later", x=view.inputs(reader)[0])
+            return True
+    return False

@@ -1,0 +1,179 @@
+"""The residual stream of a layer: additions from its input to its output, and which mechanism each one adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openmodelatlas.annotation.roles.board import Board, Place
+from openmodelatlas.graph.document import Branch
+from openmodelatlas.shapes.dimension import Varying
+
+UPDATES = {
+    "attention": "attention update",
+    "feed-forward": "feed-forward update",
+    "mixer": "mixer update",
+}
+
+
+@dataclass(frozen=True)
+class Addition:
+    """One addition to the residual stream.
+
+    Attributes:
+        address: the operation.
+        stream, update: operands.
+        result: what it makes.
+        mechanism: ``attention``, ``feed-forward`` or ``mixer``.
+    """
+
+    address: str
+    stream: str
+    update: str
+    result: str
+    mechanism: str
+
+
+def find_residual(board: Board) -> None:
+    """Additions to the stream in every layer, then the same statements where another branch ran."""
+    found: dict[str, list[Addition]] = {}
+    for group in board.view.leaf_groups:
+        found[group] = _additions(board, group)
+    statements: dict[tuple[str, int, int], str] = {}
+    for additions in found.values():
+        for addition in additions:
+            symbol = board.view.nodes[addition.address].symbol
+            if symbol is not None:
+                statements[symbol.lines.file, symbol.lines.first, symbol.lines.last] = addition.mechanism
+    for group, additions in found.items():
+        _elsewhere(board, group, additions, statements)
+        _name(board, group, additions)
+    _branches(board, statements)
+
+
+def _additions(board: Board, group: str) -> list[Addition]:
+    """The chain of additions from an input of the layer to an output of the same shape."""
+    view = board.view
+    node = view.nodes[group]
+    entries = {tensor for port in node.inputs for tensor in (port.tensor, *port.others)}
+    entries = {view.root(tensor) for tensor in entries}
+    memory: dict[str, bool] = {}
+
+    def leads(tensor: str, depth: int = 40) -> bool:
+        root = view.root(tensor)
+        if root in entries:
+            return True
+        if root not in memory:
+            memory[root] = False
+            producer = view.producer(root)
+            if producer is not None and depth and view.word(producer) == "add" and view.inside(producer, group):
+                memory[root] = any(leads(operand, depth - 1) for operand in view.inputs(producer))
+        return memory[root]
+
+    chain, pending = list[Addition](), [view.root(port.tensor) for port in node.outputs]
+    for tensor in pending:
+        producer = view.producer(tensor)
+        operands = view.inputs(producer) if producer is not None else []
+        if producer is None or view.word(producer) != "add" or len(operands) != 2 or not view.inside(producer, group):
+            continue
+        streams = [operand for operand in operands if leads(operand) and view.shape(operand) == view.shape(tensor)]
+        if len(streams) != 1 or any(addition.address == producer for addition in chain):
+            continue
+        update = operands[1] if streams[0] == operands[0] else operands[0]
+        chain.append(Addition(producer, streams[0], update, tensor, ""))
+        pending.append(view.root(streams[0]))
+    known = {view.root(addition.stream) for addition in chain} | entries
+    named = []
+    for addition in reversed(chain):
+        mechanism = mechanism_of(board, addition.update, known, group)
+        if mechanism is not None:
+            named.append(Addition(addition.address, addition.stream, addition.update, addition.result, mechanism))
+    return named
+
+
+def mechanism_of(board: Board, update: str, stream: set[str], group: str) -> str | None:
+    """What lies between the stream and an update: attention, a recurrence, or a feed-forward network."""
+    view = board.view
+    seen, pending, cone = set[str](), [view.root(update)], set[str]()
+    while pending:
+        tensor = pending.pop()
+        if tensor in seen or tensor in stream:
+            continue
+        seen.add(tensor)
+        producer = view.producer(tensor)
+        if producer is None or not view.inside(producer, group):
+            continue
+        cone.add(producer)
+        pending.extend(view.root(operand) for operand in view.inputs(producer))
+    for mechanism, proofs in (
+        ("attention", ("attention", "delta")),
+        ("mixer", ("recurrence", "scan", "convolution")),
+        ("feed-forward", ("gated", "activation", "routing", "experts")),
+    ):
+        if any(address in cone for proof in proofs for address in board.anchors.get(proof, ())):
+            return mechanism
+    return None
+
+
+def _elsewhere(
+    board: Board, group: str, additions: list[Addition], statements: dict[tuple[str, int, int], str]
+) -> None:
+    """Statements that add to the stream in other layers do so in general, whatever one operand is here."""
+    view, taken = board.view, {addition.address for addition in additions}
+    for address in view.computing:
+        symbol = view.nodes[address].symbol
+        if address in taken or symbol is None or not view.inside(address, group) or view.word(address) != "add":
+            continue
+        mechanism = statements.get((symbol.lines.file, symbol.lines.first, symbol.lines.last))
+        operands = view.inputs(address)
+        result = view.output(address)
+        if mechanism is None or len(operands) != 2 or result is None:
+            continue
+        additions.append(Addition(address, operands[0], operands[1], result, mechanism))
+
+
+def stored_sums(board: Board, group: str) -> tuple[str, ...]:
+    """Inputs of a layer that grow from layer to layer and come with one more axis than the stream."""
+    view = board.view
+    found = []
+    for port in view.nodes[group].inputs:
+        if any(isinstance(size, Varying) for size in view.shape(port.tensor)):
+            found.append(port.tensor)
+    return tuple(found)
+
+
+def _name(board: Board, group: str, additions: list[Addition]) -> None:
+    view = board.view
+    summed = bool(board.anchors.get("depth")) and any(view.inside(address, group) for address in board.anchors["depth"])
+    outputs = {view.root(port.tensor) for port in view.nodes[group].outputs}
+    for index, addition in enumerate(additions):
+        last = view.root(addition.result) in outputs
+        place = f"add {addition.mechanism} update"
+        board.place(addition.address, place, x=addition.stream, y=addition.update)
+        board.kinds[view.root(addition.update)] = UPDATES[addition.mechanism]
+        if summed:
+            board.kinds[view.root(addition.result)] = "next running sum" if last else "sum after attention"
+        else:
+            board.kinds[view.root(addition.result)] = "block output" if last else "after attention"
+        if index == 0 and not summed:
+            board.mark(addition.stream, "block input")
+        board.anchor("stream", addition.address)
+
+
+def _branches(board: Board, statements: dict[tuple[str, int, int], str]) -> None:
+    """A branch whose statement adds to the stream in some layer is that addition in general."""
+    view = board.view
+    for address, node in view.nodes.items():
+        if node.kind != "branch" or not node.branches:
+            continue
+        for (file, first, last), mechanism in statements.items():
+            if _covers(node.branches[0], file, first, last):
+                result = node.outputs[0].tensor if node.outputs else None
+                board.regions[address] = _branch_place(mechanism, result)
+
+
+def _covers(branch: Branch, file: str, first: int, last: int) -> bool:
+    return branch.lines.file == file and branch.lines.first <= first and last <= branch.lines.last
+
+
+def _branch_place(mechanism: str, result: str | None) -> Place:
+    return Place(f"add {mechanism} update", x=None, y=result, words={"branch": "yes"})

@@ -1,0 +1,71 @@
+"""The first step of the annotation: roles, found in the structure, and the names and symbols that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openmodelatlas.annotation.material import Drafts, Material
+from openmodelatlas.annotation.roles.attention import find_attention
+from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.depth import find_depth
+from openmodelatlas.annotation.roles.enclosing import name_enclosing
+from openmodelatlas.annotation.roles.ends import (
+    find_caches,
+    find_ends,
+    find_gates,
+    find_projections,
+    flow_mixed,
+)
+from openmodelatlas.annotation.roles.feed_forward import find_feed_forward
+from openmodelatlas.annotation.roles.naming import name_operations
+from openmodelatlas.annotation.roles.norms import find_norms
+from openmodelatlas.annotation.roles.positions import find_rotary
+from openmodelatlas.annotation.roles.recurrence import find_recurrence
+from openmodelatlas.annotation.roles.residual import find_residual
+from openmodelatlas.annotation.roles.routing import find_routing
+from openmodelatlas.annotation.roles.symbols import give_symbols
+from openmodelatlas.annotation.roles.tensors import name_tensors
+from openmodelatlas.annotation.roles.unique import make_unique
+from openmodelatlas.annotation.roles.view import View
+from openmodelatlas.graph.document import Document
+
+Rule = Callable[[Board], None]
+
+RULES: tuple[Rule, ...] = (
+    find_norms,
+    find_rotary,
+    find_caches,
+    find_attention,
+    find_depth,
+    find_recurrence,
+    flow_mixed,
+    find_gates,
+    flow_mixed,
+    find_routing,
+    find_feed_forward,
+    find_residual,
+    find_ends,
+    find_projections,
+)
+"""In this order: a finding stands, so that what proves more comes first."""
+
+
+def find_roles(document: Document) -> Board:
+    """What the rules find in an atlas: kinds of tensors, places of operations."""
+    board = Board(View(document))
+    for rule in RULES:
+        rule(board)
+    return board
+
+
+def step(material: Material, drafts: Drafts) -> None:
+    """Set title, label, sentence, role and family of the nodes, and the symbols of tensors and parameters."""
+    board = find_roles(material.document)
+    names = name_operations(board)
+    for address, name in names.operations.items():
+        draft = drafts.nodes[address]
+        draft.title, draft.sentence, draft.role, draft.family = name.title, name.sentence, name.role, name.family
+    name_enclosing(board, names, drafts)
+    name_tensors(board, names, drafts)
+    make_unique(material.document, drafts)
+    give_symbols(board, drafts)

@@ -1,0 +1,69 @@
+"""Names of tensors: what they are, or what the operation that makes them says its result is."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.material import Drafts
+from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.naming import Names, capital
+from openmodelatlas.annotation.roles.vocabulary import KINDS
+
+SENTENCES = {
+    "block output": "The residual features after both mechanism updates.",
+    "after attention": "The residual features after the attention update.",
+    "sum after attention": "The running sum after the attention update.",
+    "next running sum": "The running sum after both mechanism updates.",
+    "attention update": "What attention adds to the residual stream.",
+    "feed-forward update": "What the feed-forward network adds to the residual stream.",
+    "mixer update": "What the mixer adds to the residual stream.",
+    "embedding": "The token embeddings: the residual stream before the first layer.",
+    "logits": "One score for every token of the vocabulary, for the position after.",
+    "stored sums": "The sums of the groups of layers before, the embeddings first.",
+}
+
+
+def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
+    """Name every tensor node."""
+    view = board.view
+    for address, node in view.nodes.items():
+        if node.kind != "tensor":
+            continue
+        draft = drafts.nodes[address]
+        names.at = ""
+        producer = view.producer(address)
+        name = names.operations.get(producer) if producer is not None else None
+        kind = board.kinds.get(address)
+        if kind is None and (producer is None or not view.nodes[producer].plumbing):
+            kind = board.kind(address)
+        result = name.result if name is not None else ""
+        if kind is not None and (not result or kind in SENTENCES):
+            result = KINDS[kind].noun if kind in KINDS else kind
+        if not result:
+            result = names.noun(address)
+        if producer is not None and len(view.outputs(producer)) > 1:
+            result = _one_of(board, names, producer, address, result)
+        draft.title = capital(result)
+        draft.sentence = SENTENCES.get(kind or "", f"The {result}.")
+        if kind == "block output" and _additions(board, address) == 1:
+            draft.sentence = "The residual features after the mechanism’s update."
+        draft.role = (kind if kind in SENTENCES else None) or (name.role if name is not None else None) or kind
+        draft.family = KINDS[kind].family if kind in KINDS else (name.family if name is not None else None)
+
+
+def _one_of(board: Board, names: Names, producer: str, address: str, result: str) -> str:
+    """One of several results: by what it is, else by its place."""
+    own = board.kinds.get(board.view.root(address))
+    outputs = board.view.outputs(producer)
+    place = outputs.index(address) + 1 if address in outputs else 1
+    if board.view.word(producer) == "topk" and own is None:
+        return result if place == 1 else f"places of the {result}"
+    others = [board.kinds.get(board.view.root(other)) for other in outputs]
+    noun = names.noun(address) if own is not None else result
+    return noun if own is not None and others.count(own) == 1 else f"{noun}, part {place} of {len(outputs)}"
+
+
+def _additions(board: Board, address: str) -> int:
+    producer = board.view.producer(address)
+    group = board.view.group_of(producer) if producer is not None else None
+    if group is None:
+        return 2
+    return sum(board.view.inside(each, group) for each in board.anchors.get("stream", ()))

@@ -1,0 +1,45 @@
+"""Titles that differ among siblings, unless they are the same thing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from openmodelatlas.annotation.material import Draft, Drafts
+from openmodelatlas.graph.document import Document, Node
+
+
+def make_unique(document: Document, drafts: Drafts) -> None:
+    """Tell siblings of one title apart: by the variable they fill, else by number."""
+    for node in document.nodes.values():
+        for wanted in (False, True):
+            siblings = [
+                document.nodes[child]
+                for child in node.children
+                if child in document.nodes and (document.nodes[child].kind == "tensor") == wanted
+            ]
+            _siblings(document, siblings, drafts)
+
+
+def _siblings(document: Document, siblings: list[Node], drafts: Drafts) -> None:
+    groups: dict[str, list[Node]] = {}
+    for node in siblings:
+        title = drafts.nodes[node.address].title
+        if title:
+            groups.setdefault(title, []).append(node)
+    taken = Counter(dict.fromkeys(groups, 1))
+    for title, nodes in groups.items():
+        if len(nodes) < 2:
+            continue
+        for number, node in enumerate(nodes, start=1):
+            draft = drafts.nodes[node.address]
+            if number > 1:
+                _numbered(draft, title, number, taken)
+
+
+def _numbered(draft: Draft, title: str, number: int, taken: Counter[str]) -> None:
+    candidate = f"{title} ({number})"
+    while taken[candidate]:
+        number += 1
+        candidate = f"{title} ({number})"
+    taken[candidate] += 1
+    draft.title = candidate
