@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
+from openmodelatlas.capture.child import schedules
 from openmodelatlas.capture.child.kinds import flat, origins_of
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.probes import TOKEN_NAMES
+from openmodelatlas.capture.child.schedules import schedule_keys
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import read_verified
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
@@ -74,7 +76,9 @@ class FactorySubject:
         origins = origins_of(flat(self.configuration), self.given)
         texts = texts_beside(getattr(self.factory, "__module__", ""), self.files)
         lengths = written_lengths(texts, last_parts(self.configuration))
-        return Published(copy.deepcopy(self.configuration), origins, lengths=lengths)
+        published = Published(copy.deepcopy(self.configuration), origins, lengths=lengths)
+        published.keep(schedule_keys(texts, last_parts(self.configuration)), schedules.REASON)
+        return published
 
     def configure(self, settings: Mapping[str, int]) -> dict[str, Any]:
         """See :class:`Subject`."""

@@ -13,10 +13,12 @@ from typing import Any
 import torch
 from transformers import modeling_utils
 
+from openmodelatlas.capture.child import schedules
 from openmodelatlas.capture.child.failures import message_of
 from openmodelatlas.capture.child.kinds import flat, origins_of
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.rope import fit_lists
+from openmodelatlas.capture.child.schedules import schedule_keys
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
@@ -66,6 +68,7 @@ class HuggingFaceSubject:
         for path in values:
             if path not in given and not self._accepts(path):
                 published.computed[path] = "Computed by the configuration class from other keys."
+        published.keep(schedule_keys(texts, last_parts(effective)), schedules.REASON)
         return published
 
     def _accepts(self, path: str) -> bool:

@@ -8,7 +8,7 @@ and one more than a whole number of chunks; relations of the mechanisms hold (se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,8 @@ class Published:
     Attributes:
         effective: the configuration with the class's defaults filled in, nested.
         origins: ``file`` or ``class default`` by dotted path.
-        computed: dotted paths whose value the configuration class computes from others: they cannot be chosen.
+        computed: reasons why the values at these dotted paths cannot be chosen, such as that the configuration class
+            computes them from others.
         lengths: lengths that the code itself writes down and no key sets, by name, ``""`` for those without one
             (:mod:`.lengths`); probes are longer than all of them.
     """
@@ -56,6 +57,20 @@ class Published:
     origins: dict[str, str]
     computed: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, int] = field(default_factory=dict)
+
+    def keep(self, keys: Iterable[str], reason: str) -> None:
+        """Keeps the values of ``keys`` (last parts of dotted paths) as published, where they count layers.
+
+        A key of a kind that is known to be a width, or with a value larger than the depth, counts no layers.
+        """
+        values = kinds.flat(self.effective)
+        kept = set(keys)
+        depths = [value for path, value in values.items() if path.rpartition(".")[2] in kinds.DEPTH]
+        depth = max((value for value in depths if isinstance(value, int)), default=0)
+        for path, value in values.items():
+            unknown = kind_of(path) in (None, kinds.OTHER)
+            if path.rpartition(".")[2] in kept and unknown and isinstance(value, int) and 0 < value <= depth:
+                self.computed.setdefault(path, reason)
 
 
 def free_sizes(published: Published) -> dict[str, int]:
