@@ -285,7 +285,7 @@ def _own_code() -> str:
     digest = hashlib.sha256()
     parts = ("sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle")
     for part in parts:
-        files = (path for path in (folder / part).rglob("*") if path.suffix in (".py", ".md", ".json"))
+        files = (path for path in (folder / part).rglob("*") if path.suffix in (".py", ".md", ".json", ".yaml"))
         for path in sorted(files):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

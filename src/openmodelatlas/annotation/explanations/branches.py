@@ -39,10 +39,14 @@ class Branches:
             return [self._condition(node, branch) for branch in node.branches]
         return []
 
+    def passing(self, node: Node) -> list[Statement]:
+        """Why a statement that computes something in other layers only gives a tensor another name here."""
+        passed = self._passed_on(node) if node.kind == "branch" else None
+        if passed is None:
+            return []
+        return [self._passing(node, branch, passed) for branch in branches_of(node, self._nodes)[:1]]
+
     def _of_branch(self, node: Node, branch: Branch) -> Iterator[Statement]:
-        passed = self._passed_on(node)
-        if passed is not None:
-            yield self._passing(node, branch, passed)
         yield self._condition(node, branch)
         yield from self._elsewhere(node, branch)
 

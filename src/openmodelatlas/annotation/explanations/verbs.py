@@ -126,7 +126,7 @@ def past(title: str, *, otherwise: str = "computed") -> str:
 def lower(title: str) -> str:
     """A title within a sentence: its first letter small, unless the word is an abbreviation or a name."""
     first, space, rest = title.partition(" ")
-    if first in _PROPER or sum(letter.isupper() or letter.isdigit() for letter in first) > 1 or "-" in first[:2]:
+    if len(first) == 1 or first in _PROPER or sum(letter.isupper() or letter.isdigit() for letter in first) > 1 or "-" in first[:2]:
         return title
     return f"{first[:1].lower()}{first[1:]}{space}{rest}"
 
