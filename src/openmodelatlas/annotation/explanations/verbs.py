@@ -8,10 +8,14 @@ VERBS: dict[str, tuple[str, str]] = {
     for base, third, past in (
         line.split()
         for line in """
+        accumulate accumulates accumulated
         add adds added
+        advance advances advanced
         align aligns aligned
         append appends appended
         apply applies applied
+        average averages averaged
+        bound bounds bounded
         broadcast broadcasts broadcast
         build builds built
         cast casts cast
@@ -25,12 +29,16 @@ VERBS: dict[str, tuple[str, str]] = {
         concatenate concatenates concatenated
         convert converts converted
         copy copies copied
+        correct corrects corrected
         count counts counted
         cut cuts cut
+        decay decays decayed
         divide divides divided
+        draw draws drew
         drop drops dropped
         evaluate evaluates evaluated
         expand expands expanded
+        exponentiate exponentiates exponentiated
         fill fills filled
         find finds found
         flatten flattens flattened
@@ -38,11 +46,13 @@ VERBS: dict[str, tuple[str, str]] = {
         gather gathers gathered
         give gives gave
         hide hides hid
+        index indexes indexed
         insert inserts inserted
         interleave interleaves interleaved
         invert inverts inverted
         join joins joined
         keep keeps kept
+        limit limits limited
         look looks looked
         make makes made
         mark marks marked
@@ -55,12 +65,15 @@ VERBS: dict[str, tuple[str, str]] = {
         negate negates negated
         normalise normalises normalised
         number numbers numbered
+        order orders ordered
         pad pads padded
+        pair pairs paired
         pass passes passed
         pick picks picked
         project projects projected
         put puts put
         raise raises raised
+        rank ranks ranked
         read reads read
         regroup regroups regrouped
         remove removes removed
@@ -68,11 +81,17 @@ VERBS: dict[str, tuple[str, str]] = {
         repeat repeats repeated
         replace replaces replaced
         reshape reshapes reshaped
+        restore restores restored
+        retrieve retrieves retrieved
+        return returns returned
         rotate rotates rotated
         round rounds rounded
+        route routes routed
+        run runs ran
         scale scales scaled
         scatter scatters scattered
         select selects selected
+        send sends sent
         shift shifts shifted
         sort sorts sorted
         split splits split
@@ -91,14 +110,39 @@ VERBS: dict[str, tuple[str, str]] = {
         update updates updated
         use uses used
         weigh weighs weighed
+        weight weights weighted
         widen widens widened
+        wrap wraps wrapped
         write writes wrote
+        zero zeroes zeroed
         """.strip().splitlines()
     )
 }
 # Words that are also nouns in titles (`Mean square`, `Gate projection`, `Scale`) count as verbs only before an article.
 _AMBIGUOUS = frozenset(
-    {"mean", "gate", "scale", "mask", "sum", "mix", "square", "update", "number", "count", "copy", "cut"}
+    {
+        "mean",
+        "gate",
+        "scale",
+        "mask",
+        "sum",
+        "mix",
+        "square",
+        "update",
+        "weight",
+        "rank",
+        "order",
+        "index",
+        "run",
+        "return",
+        "pair",
+        "limit",
+        "decay",
+        "number",
+        "count",
+        "copy",
+        "cut",
+    }
 )
 _DETERMINERS = frozenset({"the", "a", "an", "each", "every", "all", "its", "by", "to", "into", "with", "heads", "over"})
 _PROPER = frozenset({"RMSNorm", "LayerNorm", "SwiGLU", "GeGLU", "SiTU", "MLP", "YaRN", "L2"})
@@ -126,7 +170,12 @@ def past(title: str, *, otherwise: str = "computed") -> str:
 def lower(title: str) -> str:
     """A title within a sentence: its first letter small, unless the word is an abbreviation or a name."""
     first, space, rest = title.partition(" ")
-    if len(first) == 1 or first in _PROPER or sum(letter.isupper() or letter.isdigit() for letter in first) > 1 or "-" in first[:2]:
+    if (
+        len(first) == 1
+        or first in _PROPER
+        or sum(letter.isupper() or letter.isdigit() for letter in first) > 1
+        or "-" in first[:2]
+    ):
         return title
     return f"{first[:1].lower()}{first[1:]}{space}{rest}"
 
