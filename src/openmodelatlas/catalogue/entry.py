@@ -44,7 +44,7 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     latex: str
     meaning: str
     binds: Binds
-    shape: tuple[str, ...] = ()
+    shape: tuple[str | int, ...] = ()
     optional: bool = False
     seen: Literal["here", "source"] = "here"
 
@@ -74,12 +74,14 @@ class Recognition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         patterns: equations over the data flow (``catalogue.pattern``), one text for each way of writing it.
         hints: words in names of classes, modules and functions that suggest it (lower case, without separators:
             ``rmsnorm``); where they do and no pattern fits, the place is recorded as one that differs.
+        unless: entries that say more of the same operations; where one of them holds, this one is not attached.
         rivals: entries that the same operations suggest; where one of them holds, this one is not said to differ.
     """
 
     patterns: tuple[str, ...]
     hints: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

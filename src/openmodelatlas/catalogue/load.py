@@ -176,7 +176,8 @@ def _ordered(entries: Mapping[str, Mechanism]) -> dict[str, Mechanism]:
         if identifier in path:
             raise _fault(entries[identifier].path, f"it builds on itself: {' → '.join((*path, identifier))}", None)
         mechanism = entries[identifier]
-        for other in sorted({name for pattern in mechanism.patterns for name in pattern.mechanisms()}):
+        others = {name for pattern in mechanism.patterns for name in pattern.mechanisms()}
+        for other in sorted(others.union(mechanism.front.recognise.unless)):
             if other not in entries:
                 raise _fault(mechanism.path, f"it builds on @{other}, which no entry has", None)
             add(other, (*path, identifier))

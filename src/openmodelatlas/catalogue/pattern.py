@@ -19,7 +19,10 @@ or add outputs::
 - ``from(a, b)``: a value computed from all of these values, through any operations.
 - ``@rms-norm(x=v)``: a value that is an output of that mechanism where it was found; ``x=v`` binds its symbol ``x``,
   and ``@gate.weights`` means the output called ``weights``.
-- ``given(a)``, ``returned(a)``: ``a``, which is an input of the model, or one of its outputs.
+- ``aside(a)``: ``a``, which shows that this is the mechanism but is no part of it.
+- ``given(a)``, ``returned(a)``, ``parameter(a)``: ``a``, which is an input of the model, one of its outputs, or a
+  parameter or buffer.
+- ``name = 2`` as an equation: tells the function something that this pattern implies, such as which way it is written.
 - ``name(a, b)`` of an idiom (``catalogue.idioms``): one of the ways of writing it, such as ``square``,
   ``inverse_root``, ``project``.
 """

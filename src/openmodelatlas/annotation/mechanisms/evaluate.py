@@ -18,6 +18,10 @@ USUAL_TOLERANCE = 1e-6
 """Of float32 code against float64: sixteen times the rounding of one operation, 6e-8."""
 
 
+class NotThis(Exception):  # noqa: N818  it is an answer, not a fault
+    """The reference says that these values are no case of its mechanism."""
+
+
 class Missing(Exception):  # noqa: N818  it is an answer, not a fault
     """A value that evaluation needs is not at hand."""
 
@@ -44,7 +48,11 @@ def tolerance(mechanism: Mechanism) -> float:
 
 
 def evaluate(flow: Flow, arrays: Arrays, mechanism: Mechanism, reference: Callable[..., Any], fit: Fit) -> Outcome:
-    """Runs the reference on what ``fit`` binds and compares its outputs with the captured ones."""
+    """Runs the reference on what ``fit`` binds and compares its outputs with the captured ones.
+
+    Raises:
+        NotThis: the reference returned ``NotImplemented``.
+    """
     try:
         arguments = arguments_of(flow, arrays, mechanism, fit)
         expected = {
@@ -59,6 +67,8 @@ def evaluate(flow: Flow, arrays: Arrays, mechanism: Mechanism, reference: Callab
             given = reference(**arguments)
     except (ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as error:
         return Outcome(error=np.inf, worst=None, detail=f"the reference cannot take these values: {error}")
+    if given is NotImplemented:
+        raise NotThis
     return compare(mechanism, given, expected)
 
 

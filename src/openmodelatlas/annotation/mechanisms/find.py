@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from openmodelatlas.annotation.mechanisms.evaluate import Outcome, evaluate, tolerance
+from openmodelatlas.annotation.mechanisms.evaluate import NotThis, Outcome, evaluate, tolerance
 from openmodelatlas.annotation.mechanisms.flow import Flow
 from openmodelatlas.annotation.mechanisms.match import Fit, Matcher, Place
 from openmodelatlas.annotation.values import Arrays
@@ -54,18 +54,25 @@ def _find_one(flow: Flow, arrays: Arrays, catalogue: Catalogue, mechanism: Mecha
     places: list[Place] = []
     matcher = Matcher(flow, mechanism, findings.places)
     roots = sorted(matcher.fits(), key=lambda root: -max(len(fit.operations) for fit in root[1]))
-    for _, fits in roots:
+    taken = {place.fit.root for other in mechanism.front.recognise.unless for place in findings.places.get(other, ())}
+    for root, fits in roots:
+        if root in taken:
+            continue
         if any(fit.operations < place.fit.operations for fit in fits[:1] for place in places):
             continue
         reference = reference or catalogue.reference(mechanism.id)
         best: tuple[Fit, Outcome] | None = None
         for fit in fits:
-            outcome = evaluate(flow, arrays, mechanism, reference, fit)
+            try:
+                outcome = evaluate(flow, arrays, mechanism, reference, fit)
+            except NotThis:
+                continue
             if best is None or _distance(outcome) < _distance(best[1]):
                 best = (fit, outcome)
             if outcome.error is not None and outcome.error <= tolerance(mechanism):
                 break
-        assert best is not None
+        if best is None:
+            continue
         fit, outcome = best
         if outcome.error is None or outcome.error <= tolerance(mechanism):
             outputs = tuple(name for name in mechanism.outputs if name in fit.bound)

@@ -11,7 +11,6 @@ from openmodelatlas.annotation.operations import name_arguments, operation_name
 from openmodelatlas.graph.document import Document, Node, TensorFact
 
 _PASSED = frozenset({"dropout", "contiguous", "clone", "detach", "alias"})
-_REFLECTED = frozenset({"rsub", "rtruediv", "rpow", "rfloordiv", "rmatmul", "rdiv"})
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,12 @@ class Flow:
         self.consumers: dict[str, list[Operation]] = {}
         self.by_name: dict[str, list[Operation]] = {}
         self.operations: dict[str, Operation] = {}
-        self._ancestors: dict[str, tuple[str, ...]] = {}
+        self._ancestors: dict[str, dict[str, None]] = {}
         nodes = [node for node in document.nodes.values() if is_operation(document, node)]
         for node in nodes:
             self._pass_over(node)
         for node in nodes:
-            if not node.plumbing and self._name(node) not in _PASSED:
+            if not self._is_passed(node):
                 self._add(node)
 
     def base(self, tensor: str) -> str:
@@ -102,12 +101,13 @@ class Flow:
         """The tensor as a result."""
         return Operand(tensor=self.base(tensor), seen=tensor, value=self.key(tensor))
 
-    def ancestors(self, tensor: str, limit: int = 400) -> tuple[str, ...]:
-        """Tensors that it is computed from, nearest first, itself included; at most ``limit``."""
+    def ancestors(self, tensor: str, limit: int = 400) -> dict[str, None]:
+        """Tensors that it is computed from, nearest first, itself included; at most about ``limit``."""
         known = self._ancestors.get(tensor)
         if known is not None:
             return known
-        found, queue = {tensor: None}, [tensor]
+        found: dict[str, None] = {tensor: None}
+        queue = [tensor]
         for current in queue:
             made = self.producers.get(current)
             if made is None or len(found) > limit:
@@ -117,8 +117,8 @@ class Flow:
                 if operand.tensor not in found:
                     found[operand.tensor] = None
                     queue.append(operand.tensor)
-        self._ancestors[tensor] = tuple(found)
-        return self._ancestors[tensor]
+        self._ancestors[tensor] = found
+        return found
 
     def between(self, origin: str, tensor: str) -> set[str]:
         """Addresses of the operations on the ways from ``origin`` to ``tensor``."""
@@ -136,16 +136,21 @@ class Flow:
                         ways.add(made[0].address)
             return reached[current]
 
-        within = set(self.ancestors(tensor))
+        within = self.ancestors(tensor)
         reaches(tensor)
         return ways
 
     def _name(self, node: Node) -> str:
         return operation_name(node.function or "")[0]
 
+    def _is_passed(self, node: Node) -> bool:
+        """Whether a node gives the elements that it reads: plumbing, dropout at evaluation, an index of everything."""
+        name = self._name(node)
+        return node.plumbing or name in _PASSED or (name == "getitem" and _takes_all(node.arguments.get("1", ...)))
+
     def _pass_over(self, node: Node) -> None:
         """Notes the way through a piece of plumbing."""
-        if not (node.plumbing or self._name(node) in _PASSED):
+        if not self._is_passed(node):
             return
         read = [name for _, name, _ in _tensors(node)]
         for port in node.outputs:
@@ -207,6 +212,19 @@ def is_operation(document: Document, node: Node) -> bool:
     if node.kind not in ("module", "function") or not node.operands:
         return False
     return not any(document.nodes[child].kind != "tensor" for child in node.children)
+
+
+def _takes_all(index: Any) -> bool:
+    """Whether an encoded index takes every element, at most adding axes."""
+    items = index["list"] if isinstance(index, dict) and "list" in index else [index]
+    return all(
+        item is None
+        or (
+            isinstance(item, dict)
+            and (item.get("slice") in ([None, None, None], [0, None, None], [0, None, 1]) or "ellipsis" in item)
+        )
+        for item in items
+    )
 
 
 def _merged(arguments: Mapping[str, Any], operands: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from openmodelatlas.catalogue.pattern import Call, Constant, Either, Equation, E
 COMMUTATIVE = frozenset(
     {"add", "multiply", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or", "logical_xor"}
 )
-PREDICATES = frozenset({"returned", "given"})
+PREDICATES = frozenset({"returned", "given", "parameter", "aside"})
 _MOST_FITS = 48
+_MOST_ASIDE = 4
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Matcher:
         self.found = found
         self._outputs: dict[str, dict[str, list[tuple[str, Place]]]] = {}
         self._equations: dict[str, tuple[Equation, int]] = {}
+        self._is_aside = False
 
     def fits(self) -> Iterator[tuple[str, list[Fit]]]:
         """For every result at which a pattern fits: the ways, those of earlier patterns first."""
@@ -88,6 +90,7 @@ class Matcher:
     def _pattern(self, pattern: Pattern) -> Iterator[Fit]:
         equations = [Equation(one.names, expand(one.expression)) for one in pattern.equations]
         self._equations = {name: (one, index) for one in equations for index, name in enumerate(one.names)}
+        self._equations.pop("_", None)
         first, *others = equations
         for root in self._roots(first):
             start = Fit(root=root.seen or "", bound={}, operations=frozenset())
@@ -99,6 +102,10 @@ class Matcher:
             yield from fits
             return
         first, *rest = equations
+        if isinstance(first.expression, Constant):  # told, not found
+            told = Operand(tensor=None, number=first.expression.value)
+            yield from self._others((fit.bind(first.names[0], told) for fit in fits), rest)
+            return
         for fit in fits:
             if all(name in fit.bound for name in first.names):
                 yield from self._others(iter((fit,)), rest)
@@ -194,6 +201,8 @@ class Matcher:
 
     def _bind(self, name: str, operand: Operand, fit: Fit) -> Fit | None:
         """The name stands for the operand; ``None`` where it stands for another or cannot be one."""
+        if name == "_":
+            return fit
         known = fit.bound.get(name)
         if known is not None:
             same = known.tensor == operand.tensor and (known.tensor is not None or known.number == operand.number)
@@ -221,7 +230,11 @@ class Matcher:
             return
         if call.operation in PREDICATES:
             if self._holds(call.operation, operand.tensor):
-                yield from self._match(call.operands[0], operand, fit)
+                yield from (
+                    self._aside(call, operand, fit)
+                    if call.operation == "aside"
+                    else self._match(call.operands[0], operand, fit)
+                )
             return
         made = self.flow.producers.get(operand.tensor)
         if made is not None and made[0].name == call.operation and call.result in (None, made[1]):
@@ -233,40 +246,61 @@ class Matcher:
         if call.optional:
             yield from self._match(call.operands[0], operand, fit)
 
+    def _aside(self, call: Call, operand: Operand, fit: Fit) -> Iterator[Fit]:
+        """What an expression binds, without what it covers. A second way of binding the same is not looked for."""
+        outer, self._is_aside = self._is_aside, True
+        found: list[Fit] = []
+        for new in self._match(call.operands[0], operand, fit):
+            bare = replace(new, operations=fit.operations)
+            if bare not in found:
+                found.append(bare)
+            if len(found) >= _MOST_ASIDE or len(bare.bound) == len(fit.bound):
+                break
+        self._is_aside = outer
+        yield from found
+
     def _named_of(self, call: Call, operation: Operation) -> Iterator[tuple[Expression, Operand]]:
         """The arguments that a call gives by name, beside what the operation has there."""
         for name, expression in call.arguments:
             yield expression, operation.named.get(name, Operand(tensor=None, number=None, reader=operation.address))
 
     def _all(self, pairs: Iterable[tuple[Expression, Operand]], fit: Fit) -> Iterator[Fit]:
-        """All pairs match; those with the fewest choices first would be quicker, but order is the author's."""
-        (expression, operand), *rest = pairs
+        """All pairs match, in the order in which the author wrote them."""
+        every = tuple(pairs)
+        if not every:
+            yield fit
+            return
+        (expression, operand), *rest = every
         for new in self._match(expression, operand, fit):
-            if rest:
-                yield from self._all(rest, new)
-            else:
-                yield new
+            yield from self._all(rest, new)
 
     def _path(self, path: Path, operand: Operand, fit: Fit) -> Iterator[Fit]:
         if operand.tensor is None:
             return
         ancestors = self.flow.ancestors(operand.tensor)
-        yield from self._origins(path.origins, operand.tensor, ancestors, fit)
+        known = [fit.bound.get(origin.name) for origin in path.origins if isinstance(origin, Name)]
+        if all(bound is None or bound.tensor in ancestors for bound in known):
+            yield from self._origins(path.origins, operand.tensor, ancestors, fit)
 
     def _origins(
-        self, origins: tuple[Expression, ...], tensor: str, ancestors: tuple[str, ...], fit: Fit
+        self, origins: tuple[Expression, ...], tensor: str, ancestors: dict[str, None], fit: Fit
     ) -> Iterator[Fit]:
         if not origins:
             yield fit
             return
         first, *rest = origins
-        for candidate in self._candidates(first, ancestors, fit):
+        candidates = {candidate.tensor: candidate for candidate in self._candidates(first, ancestors, fit)}
+        for candidate in candidates.values():
             for new in self._match(first, candidate, fit):
-                ways = self.flow.between(candidate.tensor or "", tensor)
+                ways = () if self._is_aside else self.flow.between(candidate.tensor or "", tensor)
                 yield from self._origins(tuple(rest), tensor, ancestors, new.cover(ways))
 
-    def _candidates(self, origin: Expression, ancestors: tuple[str, ...], fit: Fit) -> Iterator[Operand]:
+    def _candidates(self, origin: Expression, ancestors: dict[str, None], fit: Fit) -> Iterator[Operand]:
         """Ancestors that an origin could be: the bound one, or those made by an operation of its name."""
+        if isinstance(origin, Either):
+            for choice in origin.choices:
+                yield from self._candidates(choice, ancestors, fit)
+            return
         if isinstance(origin, Name):
             known = fit.bound.get(origin.name)
             if known is not None:
@@ -299,7 +333,7 @@ class Matcher:
             pairs = [(inner, place.fit.bound[name]) for name, inner in found.symbols if name in place.fit.bound]
             if len(pairs) != len(found.symbols):
                 continue
-            yield from self._all(pairs, covered) if pairs else iter((covered,))
+            yield from self._all(pairs, covered)
 
     def _outputs_of(self, mechanism: str) -> dict[str, list[tuple[str, Place]]]:
         """Outputs of a mechanism's places by tensor."""
@@ -313,6 +347,10 @@ class Matcher:
 
     def _holds(self, predicate: str, tensor: str) -> bool:
         document = self.flow.document
+        if predicate == "aside":
+            return True
+        if predicate == "parameter":
+            return tensor in document.parameters
         if predicate == "given":
             return tensor in document.inputs
         return any(

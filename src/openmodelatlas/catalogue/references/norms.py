@@ -26,3 +26,23 @@ def rms_norm(x: Array, eps: float, g: Array | None = None, offset: float = 0.0) 
     normed = x / np.sqrt(mean_square + eps)
     result: Array = normed if g is None else normed * (g + offset)
     return result
+
+
+def layer_norm(x: Array, eps: float, g: Array, b: Array) -> Array:
+    """Subtracts the mean over the last axis, divides by the standard deviation, scales and shifts each feature.
+
+    Args:
+        x: ``[..., d]``.
+        eps: added to the variance, inside the root; the variance divides by d, not by d − 1.
+        g: gain ``[d]``.
+        b: bias ``[d]``.
+
+    Returns:
+        ``[..., d]``.
+
+    Source: Ba, Kiros, Hinton (2016), arXiv 1607.06450, equation 4.
+    """
+    centred = x - np.mean(x, axis=-1, keepdims=True)
+    variance = np.mean(centred**2, axis=-1, keepdims=True)
+    result: Array = centred / np.sqrt(variance + eps) * g + b
+    return result

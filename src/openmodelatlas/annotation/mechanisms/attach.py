@@ -1,0 +1,167 @@
+"""Writes what was found into the drafts: mechanisms, families, formulas, notes for porting, differences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from openmodelatlas.annotation.knowledge import Difference, Statement
+from openmodelatlas.annotation.material import Draft, Drafts, Material
+from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
+from openmodelatlas.annotation.mechanisms.find import Differing, Findings, find
+from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
+from openmodelatlas.annotation.mechanisms.match import Place
+from openmodelatlas.annotation.mechanisms.terms import formula_of, operand_lines
+from openmodelatlas.annotation.mechanisms.where import computing, is_it, node_of
+from openmodelatlas.annotation.values import Arrays
+from openmodelatlas.catalogue.entry import Mechanism, Note
+from openmodelatlas.catalogue.load import Catalogue
+from openmodelatlas.graph.document import Lines, Node
+
+_NUMBER = re.compile(r"(?<![\w}^\\]){([A-Za-z_]\w*)}")
+
+
+def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings:
+    """Attaches the mechanisms of ``catalogue``; what was found is also given back."""
+    flow = Flow(material.document)
+    findings = find(flow, Arrays(material.code), catalogue)
+    at_node: dict[str, dict[str, list[Place]]] = {}
+    whole: dict[str, list[Place]] = {}
+    for places in findings.places.values():
+        for place in places:
+            node = node_of(flow, place.fit)
+            at_node.setdefault(node.address, {}).setdefault(place.mechanism, []).append(place)
+            mechanism = catalogue.mechanisms[place.mechanism]
+            if is_it(flow, node, place.fit, place.outputs, mechanism.arguments):
+                whole.setdefault(node.address, []).append(place)
+    for address, by_mechanism in at_node.items():
+        node = material.document.nodes[address]
+        _attach(flow, node, drafts, catalogue, by_mechanism, _main(whole.get(address, ())))
+    for differing in findings.differing:
+        _differs(flow, drafts, catalogue, differing)
+    _hinted(material, drafts, catalogue, at_node)
+    return findings
+
+
+def _main(places: Sequence[Place]) -> str | None:
+    """The mechanism that a node is: the one that covers most of it; the most specific one of those."""
+    if not places:
+        return None
+    most = max(len(place.fit.operations) for place in places)
+    return [place.mechanism for place in places if len(place.fit.operations) == most][-1]
+
+
+def _attach(
+    flow: Flow, node: Node, drafts: Drafts, catalogue: Catalogue, found: dict[str, list[Place]], main: str | None
+) -> None:
+    draft = drafts.nodes[node.address]
+    order = sorted(found, key=lambda identifier: identifier != main)
+    for identifier in order:
+        mechanism, places = catalogue.mechanisms[identifier], found[identifier]
+        draft.formulas.append(formula_of(flow, mechanism, places, drafts.tensor_symbols))
+        if identifier == main:
+            _name(draft, mechanism)
+            draft.mechanism = identifier
+            if mechanism.why:
+                text = " ".join(note.text for note in mechanism.why)
+                draft.explanation.append(Statement(text=text, lines=_own_lines(node)))
+        else:
+            draft.mechanisms.append(identifier)
+            draft.family = draft.family or mechanism.front.family
+        draft.explanation.extend(_notes(flow, node, mechanism, places[0]))
+
+
+def _name(draft: Draft, mechanism: Mechanism) -> None:
+    draft.family = mechanism.front.family
+    draft.title = draft.title or mechanism.front.title
+    draft.sentence = draft.sentence or mechanism.front.sentence
+
+
+def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place) -> Iterator[Statement]:
+    """Notes for porting that hold here, with the lines of their symbols."""
+    bound = place.fit.bound
+    for note in mechanism.porting:
+        if not all(name in bound for name in note.symbols):
+            continue
+        lines = [line for name in note.symbols for line in operand_lines(flow, bound[name])]
+        yield Statement(text=note_text(note, bound), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
+
+
+def note_text(note: Note, bound: dict[str, Operand] | object) -> str:
+    """The text of a note with ``{name}`` replaced by the number that the symbol has at the published configuration."""
+    assert isinstance(bound, dict)
+
+    def fill(match: re.Match[str]) -> str:
+        operand = bound.get(match[1])
+        if operand is None:
+            return match[0]
+        value = number(operand.published if operand.published is not None else operand.number)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return _NUMBER.sub(fill, note.text)
+
+
+def _own_lines(node: Node) -> tuple[Lines, ...]:
+    if node.code is not None and node.kind in ("module", "function"):
+        return (node.code,)
+    return (node.symbol.lines,) if node.symbol is not None else ()
+
+
+def _differs(flow: Flow, drafts: Drafts, catalogue: Catalogue, differing: Differing) -> None:
+    mechanism, outcome = catalogue.mechanisms[differing.mechanism], differing.outcome
+    node = node_of(flow, differing.fit)
+    made = flow.document.nodes[flow.producers[flow.base(differing.fit.root)][0].address]
+    error = outcome.error
+    if error is None or error == float("inf"):
+        far = f"({outcome.detail})"
+    else:
+        name = outcome.worst or mechanism.outputs[0]
+        text = differing.fit.bound[name].seen
+        far = (
+            f"`{text}` differs by {error:.1e} of its largest value, where {tolerance(mechanism):g} is the most allowed"
+        )
+    title = mechanism.front.title
+    drafts.nodes[node.address].differences.append(
+        Difference(
+            mechanism=mechanism.id,
+            text=f"The operations have the structure of {title}, but its formula gives other values: {far}.",
+            lines=(made.symbol.lines,) if made.symbol is not None else (),
+        )
+    )
+
+
+def _hinted(
+    material: Material, drafts: Drafts, catalogue: Catalogue, at_node: dict[str, dict[str, list[Place]]]
+) -> None:
+    """Names that suggest a mechanism which was not found there."""
+    document = material.document
+    for mechanism in catalogue.mechanisms.values():
+        hints = mechanism.front.recognise.hints
+        if not hints:
+            continue
+        accepted = {mechanism.id, *mechanism.front.recognise.rivals}
+        for node in document.nodes.values():
+            if node.kind not in ("module", "function") or not _suggests(node, hints):
+                continue
+            inside = [at_node[address] for address in at_node if _within(address, node.address)]
+            if any(accepted & found.keys() for found in inside) or not any(computing(document, node)):
+                continue
+            draft = drafts.nodes[node.address]
+            if any(difference.mechanism == mechanism.id for difference in draft.differences):
+                continue
+            draft.differences.append(
+                Difference(
+                    mechanism=mechanism.id,
+                    text=f"The name suggests {mechanism.front.title}; the operations here do not compute its formula.",
+                    lines=_own_lines(node),
+                )
+            )
+
+
+def _within(address: str, outer: str) -> bool:
+    return address == outer or address.startswith(f"{outer}/")
+
+
+def _suggests(node: Node, hints: Sequence[str]) -> bool:
+    name = re.sub(r"[^a-z0-9]", "", (node.class_name or (node.function or "").rpartition(".")[2]).lower())
+    return any(hint in name for hint in hints)

@@ -1,0 +1,101 @@
+"""Formulas of mechanisms at a place: terms bound to tensors, parameters and characters of the code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
+from openmodelatlas.annotation.mechanisms.evaluate import tolerance
+from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
+from openmodelatlas.annotation.mechanisms.match import Place
+from openmodelatlas.catalogue.entry import Mechanism
+from openmodelatlas.catalogue.load import fill_formula, formula_symbols
+from openmodelatlas.graph.document import Lines, Node
+
+
+def formula_of(flow: Flow, mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str]) -> Formula:
+    """The formula of a mechanism for its places at one node; ``symbols`` are those that roles gave to tensors."""
+    names = formula_symbols(mechanism.front.formula)
+    latex = _latex(mechanism, places[0], names, symbols)
+    terms = []
+    for name in names:
+        symbol = mechanism.front.symbols[name]
+        if symbol.binds == "index":
+            continue
+        operands = [place.fit.bound[name] for place in places if name in place.fit.bound]
+        terms.append(
+            Term(
+                id=term_id(mechanism, name),
+                latex=latex[name],
+                meaning=symbol.meaning,
+                addresses=tuple(dict.fromkeys(address for operand in operands for address in _addresses(operand))),
+                lines=tuple(dict.fromkeys(lines for operand in operands for lines in operand_lines(flow, operand))),
+            )
+        )
+    lit = {term.id for term in terms}
+
+    def fill(name: str) -> str:
+        identifier = term_id(mechanism, name)
+        return rf"\htmlData{{light={identifier}}}{{{latex[name]}}}" if identifier in lit else latex[name]
+
+    return Formula(
+        latex=fill_formula(mechanism.front.formula, fill).strip(), terms=tuple(terms), check=_check(mechanism, places)
+    )
+
+
+def term_id(mechanism: Mechanism, name: str) -> str:
+    """Identifier of a symbol's term, unique over the mechanisms of a page."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", name).strip("-").lower()
+    return f"{mechanism.id}-{words}"
+
+
+def operand_lines(flow: Flow, operand: Operand) -> tuple[Lines, ...]:
+    """The characters at which the code reads or makes an operand; the whole expression where that is not clear."""
+    made = flow.producers.get(operand.tensor or "")
+    reader = operand.reader or (made[0].address if made is not None else "")
+    node = flow.document.nodes.get(reader)
+    if node is None or node.symbol is None:
+        return ()
+    lines = node.symbol.lines
+    return (_narrowed(node, operand.text) or lines,)
+
+
+def _narrowed(node: Node, text: str | None) -> Lines | None:
+    """The only occurrence of ``text`` in the node's expression, where that stands on one line."""
+    assert node.symbol is not None
+    lines = node.symbol.lines
+    if text is None or lines.first != lines.last or lines.column is None:
+        return None
+    found = [match.start() for match in re.finditer(rf"(?<![\\w.]){re.escape(text)}(?![\\w.(\\[])", node.symbol.text)]
+    if len(found) != 1:
+        return None
+    start = lines.column + found[0]
+    return Lines(file=lines.file, first=lines.first, last=lines.last, column=start, end_column=start + len(text))
+
+
+def _addresses(operand: Operand) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in (operand.tensor, operand.seen) if name))
+
+
+def _latex(mechanism: Mechanism, place: Place, names: Sequence[str], symbols: Mapping[str, str]) -> dict[str, str]:
+    """How each symbol is set: as roles set its tensor, unless two symbols would then look alike."""
+    own = {name: mechanism.front.symbols[name].latex for name in names}
+    roles: dict[str, str] = {}
+    for name in names:
+        operand = place.fit.bound.get(name)
+        if operand is not None and operand.tensor is not None and operand.tensor in symbols:
+            roles[name] = symbols[operand.tensor]
+    mixed = own | roles
+    return mixed if len(set(mixed.values())) == len(set(own.values())) else own
+
+
+def _check(mechanism: Mechanism, places: Sequence[Place]) -> FormulaCheck:
+    errors = [place.error for place in places if place.error is not None]
+    missing = [place.detail for place in places if place.error is None]
+    if not errors:
+        return FormulaCheck(verdict="not checked", error=None, detail=missing[0])
+    detail = places[0].detail if places[0].error is not None else "compared on the probe, float64"
+    if mechanism.front.tolerance is not None:
+        detail += f"; tolerance {tolerance(mechanism):g}: {mechanism.front.tolerance.reason}"
+    return FormulaCheck(verdict="checked", error=max(errors), detail=detail)
