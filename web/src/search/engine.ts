@@ -69,11 +69,12 @@ export class ModelIndex {
   }
 
   private weight(id: number, wanted: string): number {
-    const [kind, title, where] = this.file.entries[id]!;
+    const [kind, title, where, , link] = this.file.entries[id]!;
     const plain = title.toLowerCase();
     const named = plain === wanted ? 4 : plain.startsWith(wanted) ? 1.6 : 1;
     const depth = where.split("›").length;
-    return (KIND_WEIGHT[kind] * named) / (1 + 0.06 * depth);
+    const step = link.startsWith(`${this.file.model}/decode/`) ? 0.7 : 1; // the same again, in the decode step
+    return (KIND_WEIGHT[kind] * named * step) / (1 + 0.06 * depth);
   }
 
   private hit(id: number, score: number): Hit {
@@ -85,7 +86,8 @@ export class ModelIndex {
 const OPTIONS: SearchOptions = {
   combineWith: "AND",
   tokenize: queryWords,
-  prefix: true,
+  // A lone letter within a query is a whole word (`q_a_proj`); at its end it may be the beginning of one.
+  prefix: (term, index, terms) => term.length > 1 || index === terms.length - 1,
   fuzzy: (term) => (term.length < 4 || /^\d+$/.test(term) ? false : term.length < 6 ? 1 : 2),
   maxFuzzy: 2,
   boost: { title: 4, text: 1.5, where: 1 },
