@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from openmodelatlas.annotation.explanations.explain import explain
+from openmodelatlas.annotation.formulas import operation_formulas
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.annotation.material import Draft, Drafts, Material
+from openmodelatlas.annotation.mechanisms import recognise_mechanisms
 from openmodelatlas.annotation.roles import step as find_roles
 
 Step = Callable[[Material, Drafts], None]
 
-STEPS: tuple[Step, ...] = (find_roles, explain)
+STEPS: tuple[Step, ...] = (find_roles, recognise_mechanisms, operation_formulas, explain)
 
 
 def annotate(material: Material) -> Knowledge:

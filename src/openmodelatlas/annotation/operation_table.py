@@ -8,8 +8,21 @@ argument that is a tensor counts as absent, since it is one of the node's inputs
 
 from __future__ import annotations
 
+from openmodelatlas.annotation.operation_table_rare import RARE
+
 # Methods that Python itself calls, where the name without underscores would mean something else.
-SPECIAL: dict[str, str] = {"__bool__": "truth", "__int__": "item", "__float__": "item", "__index__": "item"}
+SPECIAL: dict[str, str] = {
+    "__bool__": "truth",
+    "__int__": "item",
+    "__float__": "item",
+    "__index__": "item",
+    "__iter__": "unbind",
+    "__rand__": "logical_and",
+    "__ror__": "logical_or",
+    "__rxor__": "logical_xor",
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+}
 
 ALIASES: dict[str, str] = {
     "sub": "subtract",
@@ -43,6 +56,22 @@ ALIASES: dict[str, str] = {
     "less_equal": "le",
     "not_equal": "ne",
     "special_expit": "sigmoid",
+    "expit": "sigmoid",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "fix": "trunc",
+    "moveaxis": "movedim",
+    "row_stack": "vstack",
+    "msort": "sort",
+    "ger": "outer",
+    "inverse": "inv",
+    "adjoint": "conjugate_transpose",
+    "H": "conjugate_transpose",
+    "mH": "conjugate_transpose",
+    "resolve_neg": "resolve_conj",
+    "random": "uniform",
     "type": "to",
     "t": "transpose_matrix",
     "mT": "transpose_matrix",
@@ -50,13 +79,14 @@ ALIASES: dict[str, str] = {
 }
 
 OPERATIONS: dict[str, tuple[str, str]] = {
+    **RARE,
     # Arithmetic
     "add": (
-        "input other",
+        "input other alpha",
         "Adds {other} to every element. || Adds its inputs element by element[; the second counts {alpha} times].",
     ),
     "subtract": (
-        "input other",
+        "input other alpha",
         "Subtracts {other} from every element. || Subtracts the second input from the first, element by element.",
     ),
     "rsub": (
@@ -65,7 +95,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     ),
     "multiply": ("input other", "Multiplies every element by {other}. || Multiplies its inputs element by element."),
     "divide": (
-        "input other",
+        "input other rounding_mode",
         "Divides every element by {other}. || Divides the first input by the second, element by element.",
     ),
     "rtruediv": (
@@ -114,14 +144,14 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "erf": ("input", "Takes the error function of every element."),
     "floor": ("input", "Rounds every element down."),
     "ceil": ("input", "Rounds every element up."),
-    "round": ("input", "Rounds every element to the nearest integer."),
+    "round": ("input decimals", "Rounds every element to the nearest integer."),
     "clamp": ("input min max", "Keeps every element within bounds[, at least {min}][, at most {max}]."),
     "clamp_minimum": ("input min", "Raises every element to at least {min}."),
     "clamp_maximum": ("input max", "Lowers every element to at most {max}."),
     "maximum": ("input other", "Takes the larger of its inputs, element by element."),
     "minimum": ("input other", "Takes the smaller of its inputs, element by element."),
     "lerp": ("input end weight", "Interpolates linearly between its inputs[ with weight {weight}]."),
-    "addcmul": ("input tensor1 tensor2", "Adds the element-wise product of two inputs to the first."),
+    "addcmul": ("input tensor1 tensor2 value", "Adds the element-wise product of two inputs to the first."),
     # Activations
     "relu": ("input", "Sets negative elements to 0 (ReLU)."),
     "silu": ("input", "Multiplies every element by its own sigmoid (SiLU)."),
@@ -151,44 +181,59 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "mv": ("input vec", "Multiplies a matrix by a vector."),
     "dot": ("input other", "Takes the inner product of two vectors."),
     "outer": ("input vec2", "Takes the outer product of two vectors."),
-    "einsum": ("equation", "Multiplies its inputs and sums over shared axes as written: {equation}."),
+    "einsum": ("equation *operands", "Multiplies its inputs and sums over shared axes as written: {equation}."),
     "linear": ("input weight bias", "Multiplies the last axis by the transposed weight matrix (a linear layer)."),
     "tensordot": ("a b dims", "Multiplies its inputs and sums over chosen axes."),
-    "embedding": ("input weight", "Looks up one row of the weight matrix for every index."),
-    "conv1d": ("input weight bias stride", "Slides a kernel along one axis (convolution)[, {groups} groups]."),
-    "conv2d": ("input weight bias stride", "Slides a kernel over two axes (convolution)[, {groups} groups]."),
-    "conv3d": ("input weight bias stride", "Slides a kernel over three axes (convolution)[, {groups} groups]."),
+    "embedding": (
+        "input weight padding_idx max_norm norm_type",
+        "Looks up one row of the weight matrix for every index.",
+    ),
+    "conv1d": (
+        "input weight bias stride padding dilation groups",
+        "Slides a kernel along one axis (convolution)[, {groups} groups].",
+    ),
+    "conv2d": (
+        "input weight bias stride padding dilation groups",
+        "Slides a kernel over two axes (convolution)[, {groups} groups].",
+    ),
+    "conv3d": (
+        "input weight bias stride padding dilation groups",
+        "Slides a kernel over three axes (convolution)[, {groups} groups].",
+    ),
     "scaled_dot_product_attention": (
         "query key value attn_mask dropout_p is_causal",
         "Attention: softmax of the scaled products of queries and keys, times the values[, scale {scale}].",
     ),
     # Norms
-    "layer_norm": ("input normalized_shape", "Subtracts the mean, divides by the standard deviation[, eps {eps}]."),
-    "rms_norm": ("input normalized_shape", "Divides by the root of the mean square[, eps {eps}]."),
-    "group_norm": ("input num_groups", "Normalises within groups of channels[, {num_groups} groups]."),
-    "normalize": ("input p dim", "Divides by the norm[ along {dim:axis}][, at least {eps}]."),
-    "norm": ("input p dim", "Takes the norm[ along {dim:axis}]."),
-    "vector_norm": ("x ord dim", "Takes the norm[ along {dim:axis}]."),
+    "layer_norm": (
+        "input normalized_shape weight bias eps",
+        "Subtracts the mean, divides by the standard deviation[, eps {eps}].",
+    ),
+    "rms_norm": ("input normalized_shape weight eps", "Divides by the root of the mean square[, eps {eps}]."),
+    "group_norm": ("input num_groups weight bias eps", "Normalises within groups of channels[, {num_groups} groups]."),
+    "normalize": ("input p dim eps", "Divides by the norm[ along {dim:axis}][, at least {eps}]."),
+    "norm": ("input p dim keepdim", "Takes the norm[ along {dim:axis}]."),
+    "vector_norm": ("x ord dim keepdim", "Takes the norm[ along {dim:axis}]."),
     # Reductions
     "sum": ("input dim keepdim", "Sums[ along {dim:axis}][, computed in {dtype}]."),
     "mean": ("input dim keepdim", "Takes the mean[ along {dim:axis}]."),
-    "var": ("input dim", "Takes the variance[ along {dim:axis}]."),
-    "std": ("input dim", "Takes the standard deviation[ along {dim:axis}]."),
-    "prod": ("input dim", "Multiplies up[ along {dim:axis}]."),
-    "amax": ("input dim", "Takes the largest value[ along {dim:axis}]."),
-    "amin": ("input dim", "Takes the smallest value[ along {dim:axis}]."),
-    "max": ("input dim", "Takes the largest value[ along {dim:axis}, and where it is]."),
-    "min": ("input dim", "Takes the smallest value[ along {dim:axis}, and where it is]."),
-    "argmax": ("input dim", "Finds where the largest value lies[ along {dim:axis}]."),
-    "argmin": ("input dim", "Finds where the smallest value lies[ along {dim:axis}]."),
-    "any": ("input dim", "Tells whether any element is true[ along {dim:axis}]."),
-    "all": ("input dim", "Tells whether all elements are true[ along {dim:axis}]."),
+    "var": ("input dim unbiased keepdim", "Takes the variance[ along {dim:axis}]."),
+    "std": ("input dim unbiased keepdim", "Takes the standard deviation[ along {dim:axis}]."),
+    "prod": ("input dim keepdim", "Multiplies up[ along {dim:axis}]."),
+    "amax": ("input dim keepdim", "Takes the largest value[ along {dim:axis}]."),
+    "amin": ("input dim keepdim", "Takes the smallest value[ along {dim:axis}]."),
+    "max": ("input dim keepdim", "Takes the largest value[ along {dim:axis}, and where it is]."),
+    "min": ("input dim keepdim", "Takes the smallest value[ along {dim:axis}, and where it is]."),
+    "argmax": ("input dim keepdim", "Finds where the largest value lies[ along {dim:axis}]."),
+    "argmin": ("input dim keepdim", "Finds where the smallest value lies[ along {dim:axis}]."),
+    "any": ("input dim keepdim", "Tells whether any element is true[ along {dim:axis}]."),
+    "all": ("input dim keepdim", "Tells whether all elements are true[ along {dim:axis}]."),
     "cumsum": ("input dim", "Adds up step by step[ along {dim:axis}]."),
     "cumprod": ("input dim", "Multiplies up step by step[ along {dim:axis}]."),
-    "bincount": ("input", "Counts how often every number occurs."),
+    "bincount": ("input weights minlength", "Counts how often every number occurs."),
     # Choosing and ordering
     "topk": (
-        "input k dim",
+        "input k dim largest sorted",
         "Takes the {k} largest values[ along {dim:axis}], and where they are. "
         "|| Takes the largest values[ along {dim:axis}], and where they are.",
     ),
@@ -199,7 +244,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "index_select": ("input dim index", "Picks the slices that an index names[ along {dim:axis}]."),
     "index_add": ("input dim index source", "Adds slices at the places that an index names[ along {dim:axis}]."),
     "index_copy": ("input dim index source", "Copies slices to the places that an index names[ along {dim:axis}]."),
-    "index_put": ("input indices values", "Puts values at the places that indices name."),
+    "index_put": ("input indices values accumulate", "Puts values at the places that indices name."),
     "scatter": ("input dim index src", "Puts values at the places that an index names[ along {dim:axis}]."),
     "scatter_add": ("input dim index src", "Adds values at the places that an index names[ along {dim:axis}]."),
     "where": ("condition input other", "Chooses between two inputs, element by element, or finds what is true."),
@@ -217,7 +262,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     ),
     "select": ("input dim index", "Takes one slice[ along {dim:axis}]."),
     "narrow": ("input dim start length", "Takes a range[ along {dim:axis}]."),
-    "unique": ("input", "Lists the different values."),
+    "unique": ("input sorted return_inverse return_counts dim", "Lists the different values."),
     "one_hot": ("tensor num_classes", "Turns every number into a row of zeros with a single 1."),
     "tril": ("input diagonal", "Keeps the lower triangle, sets the rest to 0[; diagonal {diagonal}]."),
     "triu": ("input diagonal", "Keeps the upper triangle, sets the rest to 0[; diagonal {diagonal}]."),
@@ -276,7 +321,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "unbind": ("input dim", "Takes its slices apart[ along {dim:axis}]."),
     "unfold": ("input dimension size step", "Reads overlapping windows[ along {dimension:axis}][, {size} wide]."),
     "pad": ("input pad mode value", "Adds elements at the edges[: {pad}][, with value {value}]."),
-    "diagonal": ("input", "Reads a diagonal."),
+    "diagonal": ("input offset dim1 dim2", "Reads a diagonal."),
     "diag_embed": ("input", "Puts its elements on the diagonal of new matrices."),
     "contiguous": ("input", "Stores the same elements in row-major order."),
     "clone": ("input", "Copies its input."),

@@ -8,7 +8,7 @@ and name, never by counting tensors.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
@@ -50,6 +50,13 @@ def operand_texts(file: FileSyntax, where: Position, operation: Operation) -> li
 
     ``None`` for long ones, and where the source does not say which operand it is.
     """
+    return [_text(file, node) for node in operand_nodes(file, where, operation, list(tensor_paths(operation)))]
+
+
+def operand_nodes(
+    file: FileSyntax, where: Position, operation: Operation, paths: Sequence[Path]
+) -> list[ast.expr | None]:
+    """The expressions that are the arguments of an operation at ``paths``; ``None`` where the source does not say."""
     node = file.at(where)
     positional, named = _operands(node, operation.function.rpartition(".")[2], _is_method(operation))
     if isinstance(node, ast.BinOp) and operation.function.endswith(("__add__", "__mul__")):
@@ -57,18 +64,23 @@ def operand_texts(file: FileSyntax, where: Position, operation: Operation) -> li
     written = file.parent(node) if isinstance(node, ast.Subscript) else None
     if isinstance(written, ast.Assign) and node in written.targets:
         positional.append(written.value)  # ``out[rows] = value`` stands at ``out[rows]``
-    return [_text(file, _operand(positional, named, path)) for path in tensor_paths(operation)]
+    return [_operand(positional, named, path) for path in paths]
 
 
 def handed_texts(file: FileSyntax, where: Position) -> list[str | None]:
     """Texts of what a call hands over, in order, lists opened; for modules, whose operation has other arguments."""
+    return [_text(file, operand) for operand in handed_nodes(file, where)]
+
+
+def handed_nodes(file: FileSyntax, where: Position) -> list[ast.expr]:
+    """The expressions that a call hands over, in order, lists opened."""
     node = file.at(where)
     if not isinstance(node, ast.Call):
         return []
     handed: list[ast.expr] = []
     for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
         handed.extend(argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument])
-    return [_text(file, operand) for operand in handed]
+    return handed
 
 
 def _is_method(operation: Operation) -> bool:

@@ -1,0 +1,152 @@
+"""Evaluates operations in NumPy float64 on captured values."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from openmodelatlas.annotation.formulas.calls import IGNORED, Call, Operand, resolved
+from openmodelatlas.annotation.formulas.entry import Dtype, UnavailableError
+from openmodelatlas.annotation.formulas.families.numeric import cast
+from openmodelatlas.annotation.material import Code
+
+Array = np.ndarray[Any, Any]
+
+_STORED = {
+    "bool": "?",
+    "uint8": "u1",
+    "int8": "i1",
+    "int16": "<i2",
+    "uint16": "<u2",
+    "int32": "<i4",
+    "uint32": "<u4",
+    "int64": "<i8",
+    "uint64": "<u8",
+    "float16": "<f2",
+    "float32": "<f4",
+    "float64": "<f8",
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "I16": "<i2",
+    "U16": "<u2",
+    "I32": "<i4",
+    "U32": "<u4",
+    "I64": "<i8",
+    "U64": "<u8",
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+_BFLOAT = frozenset({"bfloat16", "BF16"})
+
+
+class Values:
+    """Captured values as arrays, each decoded once: floating-point ones as float64, integers as int64."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._arrays: dict[str, tuple[Array, str]] = {}
+
+    def get(self, key: str | None) -> Array:
+        """The value with this key.
+
+        Raises:
+            UnavailableError: it is not at hand.
+        """
+        return self.with_type(key)[0]
+
+    def with_type(self, key: str | None) -> tuple[Array, str]:
+        """The value with this key and its element type (``float32``); raises as :meth:`get`."""
+        if key is None:
+            raise UnavailableError("a captured value is not at hand")
+        found = self._arrays.get(key)
+        if found is None:
+            found = self._arrays[key] = self._decode(key)
+        return found
+
+    def _decode(self, key: str) -> tuple[Array, str]:
+        value = self._code.value(key)
+        if value is None:
+            raise UnavailableError("a captured value is not at hand")
+        if value.dtype in _BFLOAT:  # a bfloat16 is the upper half of a float32
+            halves = np.frombuffer(value.data, dtype="<u2").astype("<u4") << 16
+            return halves.view("<f4").astype(np.float64).reshape(value.shape), "bfloat16"
+        if value.dtype not in _STORED:
+            raise UnavailableError(f"values of type {value.dtype} are not read")
+        array = np.frombuffer(value.data, dtype=_STORED[value.dtype]).reshape(value.shape)
+        stored = array.dtype
+        if stored.kind in "iu":
+            array = array.astype(np.int64)
+        elif stored.kind == "f":
+            array = array.astype(np.float64)
+        array.flags.writeable = False
+        return array, stored.name
+
+
+@lru_cache(maxsize=1024)
+def _parameters(evaluate: Callable[..., Any]) -> frozenset[str] | None:
+    """Names that an evaluation takes; ``None`` for NumPy's own functions, which go by position."""
+    if not isinstance(evaluate, types.FunctionType) or evaluate.__module__.partition(".")[0] == "numpy":
+        return None
+    signature = inspect.signature(evaluate)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()):
+        return frozenset({"*"})
+    return frozenset(signature.parameters)
+
+
+def arguments_of(call: Call, tensors: Mapping[Operand, Any]) -> dict[str, Any]:
+    """The arguments of a call as its evaluation takes them; raises ``UnavailableError`` as :func:`resolved`."""
+    return {name: resolved(value, tensors) for name, value in call.named.items() if name not in IGNORED}
+
+
+def evaluated(call: Call, tensors: Mapping[Operand, Any]) -> Any:
+    """The result of a call on these tensors: an array, a number, or a tuple of them.
+
+    Raises:
+        UnavailableError: it cannot be evaluated.
+    """
+    evaluate = call.entry.evaluate
+    if evaluate is None:
+        raise UnavailableError(call.entry.reason or "the table has no evaluation for it")
+    named = arguments_of(call, tensors)
+    wanted = _parameters(evaluate)
+    dtype = None
+    if wanted is None or not wanted & {"dtype", "*"}:
+        dtype = named.pop("dtype", None)
+    try:
+        with np.errstate(all="ignore"):
+            if wanted is None:
+                result = evaluate(*named.values())
+            else:
+                unknown = [name for name in named if name not in wanted and "*" not in wanted]
+                if unknown:
+                    raise UnavailableError(f"the table does not know its argument {unknown[0]}")
+                result = evaluate(**named)
+    except UnavailableError:
+        raise
+    except Exception as error:  # whatever a wrong entry does must not stop a build
+        raise UnavailableError(f"its evaluation failed: {_short(error)}") from error
+    if isinstance(dtype, Dtype):
+        return tuple(cast(part, dtype) for part in result) if isinstance(result, tuple) else cast(result, dtype)
+    return result
+
+
+def _short(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def as_list(result: Any) -> list[Any]:
+    """Results one by one."""
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def read(values: Values, operands: Sequence[Operand]) -> dict[Operand, Array]:
+    """The captured values of operands; raises ``UnavailableError`` if one is not at hand."""
+    return {operand: values.get(operand.value) for operand in operands}

@@ -1,0 +1,231 @@
+"""Writes the formula of one call from the table's template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openmodelatlas.annotation.formulas.calls import Call, Operand, Unknown, operands_in
+from openmodelatlas.annotation.formulas.entry import ATOM, PRODUCT, SUM, Dtype, Entry
+from openmodelatlas.annotation.formulas.notation import dimension_latex, escaped, expression_latex, number_latex
+from openmodelatlas.graph.document import SizeName
+from openmodelatlas.shapes.dimension import Dimension
+
+_PLACE = re.compile(r"<(\w+)([+*^]?)(?::(\w+)(?:=(\w+))?)?>")
+_LEVELS = {"": 0, "+": SUM, "*": PRODUCT, "^": ATOM}
+_ABSENT = "\0"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of LaTeX and how tightly it binds (``entry.SUM``, …)."""
+
+    latex: str
+    level: int = ATOM
+
+    def within(self, level: int) -> str:
+        """The piece where at least ``level`` is asked for."""
+        return self.latex if self.level >= level else rf"\left({self.latex}\right)"
+
+
+class Writer:
+    """Writes calls.
+
+    Args:
+        sizes: names of sizes (``Document.sizes``).
+        tensor: gives the piece of an operand.
+        shape: gives the axes of an operand; empty if they are not known.
+        text: gives the code of an argument that has no published value; ``None`` if it is not found.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[str, SizeName],
+        tensor: Callable[[Operand], Piece],
+        shape: Callable[[Operand], Sequence[Dimension]],
+        text: Callable[[Call, str], str | None],
+    ) -> None:
+        self._sizes = sizes
+        self._tensor = tensor
+        self._shape = shape
+        self._text = text
+
+    def piece(self, call: Call) -> Piece:
+        """The call as an expression."""
+        return Piece(self._filled(call, call.entry.latex, ""), call.entry.level)
+
+    def sentence(self, call: Call, result: str) -> str:
+        """The call as a whole formula, its result on the left; spelled out where the table has a definition."""
+        entry = call.entry
+        stated = entry.definition if entry.definition is not None and "<result>" in entry.definition else entry.latex
+        if "<result>" in stated:
+            return self._filled(call, stated, result)
+        text = f"{result} = {self._filled(call, entry.latex, result)}"
+        if entry.definition is None:
+            return text
+        return f"{text} = {self._filled(call, entry.definition, result)}"
+
+    def _filled(self, call: Call, templates: str, result: str) -> str:
+        filled = ""
+        for template in templates.split(" || "):
+            filled = _PLACE.sub(lambda match: self._place(call, match, result), template)
+            if _ABSENT not in filled:
+                return filled
+        return filled.replace(_ABSENT, r"\cdot")
+
+    def _place(self, call: Call, match: re.Match[str], result: str) -> str:
+        name, level, form, wanted = match[1], _LEVELS[match[2]], match[3], match[4]
+        if name == "result":
+            return result
+        value = call.named.get(name)
+        if value is None:
+            return _ABSENT
+        if form is None:
+            return self._value(call, name, value).within(level)
+        if form == "when":
+            return "" if value == wanted else _ABSENT
+        return self._forms[form](self, call, name, value, level)
+
+    # Forms ----------------------------------------------------------------------------------------------------
+
+    def _axis(self, call: Call, name: str, value: Any, level: int) -> str:
+        axes = value if isinstance(value, list) else [value]
+        shown = [self._axis_name(call, axis) for axis in axes if isinstance(axis, int) and not isinstance(axis, bool)]
+        return r",\,".join(shown) if shown and len(shown) == len(axes) else _ABSENT
+
+    def _axis_name(self, call: Call, axis: int) -> str:
+        shape = self._shape(call.operands[0]) if call.operands else ()
+        if -len(shape) <= axis < len(shape):
+            label = dimension_latex(shape[axis], self._sizes)
+            others = [dimension_latex(each, self._sizes) for each in shape]
+            if label is not None and others.count(label) == 1:
+                return label
+        return rf"\text{{axis }}{axis}"
+
+    def _size(self, call: Call, name: str, value: Any, level: int) -> str:
+        shape = self._shape(call.operands[0]) if call.operands else ()
+        axes = value if isinstance(value, list) else [value]
+        if not all(isinstance(axis, int) and -len(shape) <= axis < len(shape) for axis in axes):
+            return _ABSENT
+        return r"\,".join(self._length(shape[axis]) for axis in axes)
+
+    def _length(self, dimension: Dimension) -> str:
+        label = dimension_latex(dimension, self._sizes)
+        size = getattr(dimension, "value", None)
+        return label if label is not None else str(size) if size is not None else "n"
+
+    def _width(self, call: Call, name: str, value: Any, level: int) -> str:
+        shape = self._shape(value) if isinstance(value, Operand) else ()
+        return self._length(shape[-1]) if shape else "d"
+
+    def _scalar(self, call: Call, name: str, value: Any, level: int) -> str:
+        return _ABSENT if isinstance(value, Operand) else self._value(call, name, value).within(level)
+
+    def _list(self, call: Call, name: str, value: Any, level: int) -> str:
+        published = call.published.get(name)
+        items = value if isinstance(value, list) else [value]
+        known = published.get("list") if isinstance(published, dict) else None
+        if known is not None and len(items) == 1 and isinstance(items[0], list):  # ``view((a, b))``
+            items = items[0]
+            known = known[0]["list"] if len(known) == 1 and isinstance(known[0], dict) and "list" in known[0] else known
+        if len(items) == 1 and isinstance(items[0], list):
+            items = items[0]
+        if known is None or len(known) != len(items):
+            known = [published] if published is not None and len(items) == 1 else [None] * len(items)
+        return r",\, ".join(self._item(call, name, item, given).latex for item, given in zip(items, known, strict=True))
+
+    def _parts(self, call: Call, name: str, value: Any, level: int) -> str:
+        return r";\, ".join(self._tensor(operand).latex for operand in operands_in(value)) or _ABSENT
+
+    def _swap(self, call: Call, name: str, value: Any, level: int) -> str:
+        rank = len(self._shape(call.operands[0])) if call.operands else 0
+        given = (call.named.get("dim0"), call.named.get("dim1"))
+        axes = {axis % rank for axis in given if isinstance(axis, int) and rank}
+        return "" if axes == {rank - 1, rank - 2} else _ABSENT
+
+    def _type(self, call: Call, name: str, value: Any, level: int) -> str:
+        published = call.published.get(name)
+        if isinstance(published, dict) and "dtype" in published:
+            return escaped(published["dtype"])
+        return escaped(value) if isinstance(value, Dtype) else _ABSENT
+
+    def _times(self, call: Call, name: str, value: Any, level: int) -> str:
+        return self._list(call, name, value, level).replace(r",\, ", r" \times ") or _ABSENT
+
+    def _index(self, call: Call, name: str, value: Any, level: int) -> str:
+        published = call.published.get(name)
+        items = value if isinstance(value, list) else [value]
+        known = published["list"] if isinstance(published, dict) and "list" in published else [published]
+        known = known if len(known) == len(items) else [None] * len(items)
+        return r",\, ".join(self._part(call, name, item, given) for item, given in zip(items, known, strict=True))
+
+    def _part(self, call: Call, name: str, item: Any, given: Any) -> str:
+        if item is ...:
+            return r"\ldots"
+        if item is None:
+            return r"\mathrm{new}"
+        if not isinstance(item, slice):
+            return self._item(call, name, item, given).latex
+        parts = [item.start, item.stop, item.step]
+        known = given["slice"] if isinstance(given, dict) and "slice" in given else [None] * 3
+        shown = [
+            "" if part is None else self._item(call, name, part, at).latex
+            for part, at in zip(parts, known, strict=True)
+        ]
+        return f"{shown[0]}{{:}}{shown[1]}" + (f"{{:}}{shown[2]}" if shown[2] else "")
+
+    # Values ---------------------------------------------------------------------------------------------------
+
+    def _value(self, call: Call, name: str, value: Any) -> Piece:
+        if isinstance(value, list):
+            return Piece(f"({self._list(call, name, value, 0)})")
+        return self._item(call, name, value, call.published.get(name))
+
+    def _item(self, call: Call, name: str, value: Any, published: Any) -> Piece:
+        if isinstance(value, Operand):
+            return self._tensor(value)
+        if isinstance(published, dict) and "size" in published:
+            if published.get("value") is not None:
+                return _number(published["value"])
+            return Piece(expression_latex(published["size"], self._sizes), SUM)
+        if isinstance(published, dict) and "probe" in published:
+            text = self._text(call, name)
+            if text is not None:
+                return Piece(rf"\mathtt{{{escaped(text)}}}")
+        if isinstance(published, int | float):
+            return _number(published)
+        if isinstance(published, dict) and "float" in published:
+            return _number(float(published["float"]))
+        if isinstance(value, int | float):
+            return _number(value)
+        if isinstance(value, list):
+            return Piece("(" + r",\, ".join(self._item(call, name, item, None).latex for item in value) + ")")
+        if isinstance(value, Unknown) or value is None:
+            return Piece(r"\cdot")
+        return Piece(rf"\texttt{{{escaped(str(value))}}}")
+
+    _forms: Mapping[str, Callable[[Writer, Call, str, Any, int], str]] = {
+        "axis": _axis,
+        "size": _size,
+        "width": _width,
+        "scalar": _scalar,
+        "list": _list,
+        "parts": _parts,
+        "swap": _swap,
+        "type": _type,
+        "times": _times,
+        "index": _index,
+    }
+
+
+def _number(value: float) -> Piece:
+    latex = number_latex(value)
+    return Piece(latex, SUM if latex.startswith("-") else PRODUCT if r"\cdot" in latex else ATOM)
+
+
+def fields(entry: Entry) -> set[str]:
+    """Names of the arguments that the templates of an entry speak of."""
+    templates = f"{entry.latex} {entry.definition or ''}"
+    return {match[1] for match in _PLACE.finditer(templates)} - {"result"}
