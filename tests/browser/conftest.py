@@ -1,4 +1,4 @@
-"""A real server in a process of its own, and a real browser; both end with the tests of this folder."""
+"""Real servers in processes of their own, and a real browser; all end with the tests of this folder."""
 
 from __future__ import annotations
 
@@ -51,8 +51,73 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
+def kimi_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the atlases of Kimi K2 and Kimi K3, built here from the code that the registry names.
+
+    ``OMA_TEST_KIMI_HOME`` names a home that has both already, for whoever works on the pages.
+    """
+    if (built := os.environ.get("OMA_TEST_KIMI_HOME")) and not os.environ.get("CI"):
+        return Path(built)
+    folder = tmp_path_factory.mktemp("kimi-home")
+    for model in ("kimi-k2", "kimi-k3"):
+        build(model, home=folder)
+    return folder
+
+
+@pytest.fixture(scope="package")
 def site(home: Path) -> Iterator[str]:
-    """Address of ``oma serve`` on a free port, with a slash at the end."""
+    """Address of ``oma serve`` for the small models on a free port, with a slash at the end."""
+    yield from _served(home)
+
+
+@pytest.fixture(scope="package")
+def kimi(kimi_home: Path) -> Iterator[str]:
+    """Address of ``oma serve`` for Kimi K2 and Kimi K3, with a slash at the end."""
+    yield from _served(kimi_home)
+
+
+@pytest.fixture(scope="package")
+def exported(kimi_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The static site of Kimi K2 and Kimi K3, below a folder that a server can show."""
+    folder = tmp_path_factory.mktemp("host") / "some" / "where"
+    command = [sys.executable, "-m", "openmodelatlas", "export", "-o", str(folder), "kimi-k2", "kimi-k3"]
+    subprocess.run(
+        command, env={**os.environ, "OMA_HOME": str(kimi_home)}, cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
+    return folder
+
+
+@pytest.fixture(scope="package")
+def plain_host(exported: Path) -> Iterator[str]:
+    """Address of the export on a server that knows nothing but files, under a path of its own."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-u",
+            "-m",
+            "http.server",
+            "0",
+            "--bind",
+            "127.0.0.1",
+            "--directory",
+            str(exported.parents[1]),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"port (\d+)", process.stdout.readline())
+        assert found is not None, "the server did not say where it is"
+        yield f"http://127.0.0.1:{found[1]}/some/where/"
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def _served(home: Path) -> Iterator[str]:
     environment = {**os.environ, "OMA_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "openmodelatlas", "serve", "--port", "0"],
@@ -86,7 +151,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address in a new context with the given settings, and fails the test for errors in the console."""
+    """Opens an address in a new context with the given settings; console errors and failed requests fail the test."""
     contexts: list[Any] = []
     errors: list[str] = []
 
@@ -95,7 +160,11 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda line: errors.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("requestfailed", lambda request: errors.append(_failure(request)) if _failure(request) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "response", lambda answer: errors.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+        )
         page.goto(address)
         return page
 
@@ -103,3 +172,8 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert errors == []
+
+
+def _failure(request: Any) -> str | None:
+    """Why a request failed; ``None`` if the page itself gave it up, since the reader went elsewhere."""
+    return None if request.failure == "net::ERR_ABORTED" else f"{request.failure} {request.url}"
