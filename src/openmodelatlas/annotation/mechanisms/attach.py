@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from openmodelatlas.annotation.knowledge import Difference, Statement
 from openmodelatlas.annotation.material import Draft, Drafts, Material
@@ -39,7 +39,7 @@ def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings
         _attach(flow, node, drafts, catalogue, by_mechanism, _main(whole.get(address, ())))
     for differing in findings.differing:
         _differs(flow, drafts, catalogue, differing)
-    _hinted(material, drafts, catalogue, at_node)
+    _hinted(material, drafts, catalogue, findings)
     return findings
 
 
@@ -58,6 +58,9 @@ def _attach(
     order = sorted(found, key=lambda identifier: identifier != main)
     for identifier in order:
         mechanism, places = catalogue.mechanisms[identifier], found[identifier]
+        if identifier != main and _is_said(places, catalogue, found):
+            draft.mechanisms.append(identifier)
+            continue
         draft.formulas.append(formula_of(flow, mechanism, places, drafts.tensor_symbols))
         if identifier == main:
             _name(draft, mechanism)
@@ -69,6 +72,17 @@ def _attach(
             draft.mechanisms.append(identifier)
             draft.family = draft.family or mechanism.front.family
         draft.explanation.extend(_notes(flow, node, mechanism, places[0]))
+
+
+def _is_said(places: Sequence[Place], catalogue: Catalogue, found: Mapping[str, list[Place]]) -> bool:
+    """Whether another mechanism at the same node builds on this one and covers the same operations."""
+    own = {place.fit.operations for place in places}
+    return any(
+        own <= {place.fit.operations for place in others}
+        for other, others in found.items()
+        if other != places[0].mechanism
+        and any(places[0].mechanism in pattern.mechanisms() for pattern in catalogue.mechanisms[other].patterns)
+    )
 
 
 def _name(draft: Draft, mechanism: Mechanism) -> None:
@@ -130,21 +144,24 @@ def _differs(flow: Flow, drafts: Drafts, catalogue: Catalogue, differing: Differ
     )
 
 
-def _hinted(
-    material: Material, drafts: Drafts, catalogue: Catalogue, at_node: dict[str, dict[str, list[Place]]]
-) -> None:
+def _hinted(material: Material, drafts: Drafts, catalogue: Catalogue, findings: Findings) -> None:
     """Names that suggest a mechanism which was not found there."""
     document = material.document
     for mechanism in catalogue.mechanisms.values():
         hints = mechanism.front.recognise.hints
         if not hints:
             continue
-        accepted = {mechanism.id, *mechanism.front.recognise.rivals}
+        covered = {
+            operation
+            for other in (mechanism.id, *mechanism.front.recognise.rivals)
+            for place in findings.places.get(other, ())
+            for operation in place.fit.operations
+        }
         for node in document.nodes.values():
             if node.kind not in ("module", "function") or not _suggests(node, hints):
                 continue
-            inside = [at_node[address] for address in at_node if _within(address, node.address)]
-            if any(accepted & found.keys() for found in inside) or not any(computing(document, node)):
+            inside = set(computing(document, node))
+            if not inside or inside & covered:
                 continue
             draft = drafts.nodes[node.address]
             if any(difference.mechanism == mechanism.id for difference in draft.differences):
@@ -156,10 +173,6 @@ def _hinted(
                     lines=_own_lines(node),
                 )
             )
-
-
-def _within(address: str, outer: str) -> bool:
-    return address == outer or address.startswith(f"{outer}/")
 
 
 def _suggests(node: Node, hints: Sequence[str]) -> bool:

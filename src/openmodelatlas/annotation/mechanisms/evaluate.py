@@ -104,11 +104,15 @@ def compare(mechanism: Mechanism, given: Any, expected: Mapping[str, NDArray[Any
 def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:
     """Largest absolute difference divided by the largest absolute expected value; infinite for other sizes.
 
-    Infinities must stand in the same places; integers and booleans must be equal.
+    What is given may have axes of size one where the code repeats it. Infinities must stand in the same places;
+    integers and booleans must be equal.
     """
-    if given.size != expected.size:
+    if given.size == expected.size:
+        given = given.reshape(expected.shape)
+    elif given.ndim == expected.ndim and all(n in (1, m) for n, m in zip(given.shape, expected.shape, strict=True)):
+        given = np.broadcast_to(given, expected.shape)
+    else:
         return np.inf
-    given = given.reshape(expected.shape)
     if expected.dtype.kind != "f":
         return 0.0 if bool(np.all(given == expected)) else np.inf
     given = given.astype(np.float64)

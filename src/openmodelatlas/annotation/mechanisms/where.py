@@ -18,7 +18,10 @@ def node_of(flow: Flow, fit: Fit) -> Node:
     node = document.nodes[_common(document, addresses)]
     while node.parent is not None:
         parent = document.nodes[node.parent]
-        if parent.kind not in ("module", "function") or not set(computing(document, parent)) <= addresses:
+        if parent.kind not in ("module", "function"):
+            break
+        whole = set(computing(document, parent))
+        if not whole <= addresses and whole != set(computing(document, node)):
             break
         node = parent
     return node
@@ -35,11 +38,17 @@ def is_it(flow: Flow, node: Node, fit: Fit, outputs: Iterable[str], inputs: Iter
 
 
 def _made_inside(flow: Flow, node: Node, tensor: str | None) -> bool:
-    made = flow.producers.get(tensor or "")
-    if made is None:
+    """Whether a tensor is computed inside the node from what comes in; positions and empty caches are not."""
+
+    def inside(name: str) -> bool:
+        made = flow.producers.get(name)
+        if made is None:
+            return False
+        return made[0].address == node.address or made[0].address.startswith(f"{node.address}/")
+
+    if tensor is None or not inside(tensor):
         return False
-    address = made[0].address
-    return address == node.address or address.startswith(f"{node.address}/")
+    return any(not inside(name) for name in flow.ancestors(tensor))
 
 
 def computing(document: Document, node: Node) -> Iterator[str]:

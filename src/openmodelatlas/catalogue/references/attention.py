@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openmodelatlas.catalogue.references.elementary import Array, Integers, linear, sigmoid, softmax
+from openmodelatlas.catalogue.references.elementary import Array, Integers, Truths, linear, sigmoid, softmax
 from openmodelatlas.catalogue.references.norms import rms_norm
 from openmodelatlas.catalogue.references.rotary import rotate_halves, rotate_pairs
 
 
 def scaled_dot_product(
-    q: Array, k: Array, v: Array, scale: float = 1.0, mask: NDArray[Any] | None = None, lowest: float = -np.inf
+    q: Array,
+    k: Array,
+    v: Array,
+    scale: float = 1.0,
+    mask: NDArray[Any] | None = None,
+    lowest: float = -np.inf,
+    seen: Truths | None = None,
 ) -> tuple[Array, Array]:
     """Weights from products of queries and keys; a weighted mean of the values.
 
@@ -24,11 +30,14 @@ def scaled_dot_product(
         scale: of the products.
         mask: added to the scores where it holds numbers; where it holds truths, they mark what is hidden.
         lowest: score of what is hidden.
+        seen: marks what is visible.
 
     Returns:
         Weights ``[..., T, S]`` and outputs ``[..., T, V]`` (Vaswani et al., arXiv 1706.03762, equation 1).
     """
     scores = scale * (q @ k)
+    if seen is not None:
+        scores = np.where(seen, scores, lowest)
     if mask is not None:
         scores = np.where(mask, lowest, scores) if mask.dtype == np.bool_ else scores + mask
     weights = softmax(scores)
@@ -132,6 +141,7 @@ def multi_head_latent(
     sin: Array | None = None,
     mask: NDArray[Any] | None = None,
     lowest: float = -np.inf,
+    seen: Truths | None = None,
     G: Array | None = None,  # noqa: N803
     past: Array | None = None,
     past_key: Array | None = None,
@@ -155,6 +165,7 @@ def multi_head_latent(
         sin: as ``cos``.
         mask: added to the scores where it holds numbers; where it holds truths, they mark what is hidden.
         lowest: score of what is hidden.
+        seen: marks what is visible.
         G: of the gate on the heads' outputs, ``[H V, d]``.
         past: normalised latents of earlier positions, ``[B, (1,) P, r]``.
         past_key: their shared keys, rotated, ``[B, (1,) P, R]``.
@@ -181,7 +192,7 @@ def multi_head_latent(
     key_part = _behind(past_key, key_part)
     queries = np.concatenate([queries[..., :plain], query_part], axis=-1)
     keys = decoupled_rotary(keys, key_part)
-    _, outputs = scaled_dot_product(queries, np.swapaxes(keys, -1, -2), values, scale, mask, lowest)
+    _, outputs = scaled_dot_product(queries, np.swapaxes(keys, -1, -2), values, scale, mask, lowest, seen)
     outputs = np.swapaxes(outputs, 1, 2).reshape(batch, positions, heads * value_size)
     if G is not None:
         outputs = outputs * sigmoid(linear(x, G))

@@ -13,6 +13,8 @@ def residual_addition(x: Array, u: Array) -> Array:
         u: update ``[B, T, d]``.
 
     Returns:
-        ``[B, T, d]`` (He et al., arXiv 1512.03385, equation 1).
+        ``[B, T, d]`` (He et al., arXiv 1512.03385, equation 1); nothing is repeated to fit.
     """
+    if x.shape != u.shape:
+        return NotImplemented  # type: ignore[no-any-return]
     return x + u
