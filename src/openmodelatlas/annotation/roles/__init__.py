@@ -6,6 +6,6 @@ knows is named by what it does, and everything that encloses operations by what 
 never proof.
 """
 
-from openmodelatlas.annotation.roles.step import find_roles, step
+from openmodelatlas.annotation.roles.finding import find_roles, step
 
 __all__ = ["find_roles", "step"]

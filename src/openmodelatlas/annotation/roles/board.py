@@ -38,6 +38,8 @@ class Board:
         carried: operands that an operation carries on under the same name, where a rule knows them.
         side: tensors that only accompany: cosines, inverse norms, decays.
         anchors: addresses of operations by what they prove, such as ``attention`` for a mix of values.
+        regions: places that a branch takes in general, by its address.
+        parts: which part of its source a tensor is (``first half``).
     """
 
     def __init__(self, view: View) -> None:
@@ -48,6 +50,7 @@ class Board:
         self.side: set[str] = set()
         self.anchors: dict[str, list[str]] = {}
         self.regions: dict[str, Place] = {}
+        self.parts: dict[str, str] = {}
 
     def kind(self, tensor: str | None) -> str | None:
         """What a tensor is: its own finding, else that of what it was before the plumbing."""
@@ -83,12 +86,16 @@ class Board:
         view, word = self.view, self.view.word(address)
         inputs = view.inputs(address)
         features = [tensor for tensor in inputs if not view.is_weight(tensor) and view.root(tensor) not in self.side]
+        if word in ("multiply", "divide"):
+            features = [tensor for tensor in features if not is_exponential(view, tensor)] or features
         if word in ("copy", "setitem"):
-            return tuple(features[-1:])
+            return (*self._filled(features[0]), *features[1:2]) if features else ()
         if word in ("cat", "stack"):
             return tuple(features)
         if word in MOVING or word in ELEMENTWISE:
             return tuple(features[:1])
+        if word in ("matmul", "solve_triangular", "einsum") and len(features) == 2 and _square(view, features[0]):
+            return tuple(features[1:])
         if word in ("multiply", "divide", "add", "subtract"):
             if len(features) == 1:
                 return tuple(features)
@@ -99,6 +106,13 @@ class Board:
                 return tuple(wide) if len(wide) == 1 else ()
             return tuple(wide)
         return ()
+
+    def _filled(self, tensor: str) -> tuple[str, ...]:
+        """What a write in place writes into: the whole that a slice was taken of."""
+        maker = self.view.made_by(tensor)
+        if maker is not None and self.view.word(maker) == "getitem":
+            return (self.view.inputs(maker)[0],)
+        return (tensor,)
 
     def spread(self, tensor: str, kind: str) -> list[str]:
         """Name a tensor and, backwards, what it was before it was moved, rotated, normalised or scaled.
@@ -147,6 +161,26 @@ class Board:
                 if (word in MOVING and word not in ("cat", "copy", "setitem")) or scaled:
                     fresh = [out for out in self.view.outputs(reader) if self.view.root(out) not in self.kinds]
                     pending.extend(fresh)
+
+
+def is_exponential(view: View, tensor: str) -> bool:
+    """Whether a tensor is an exponential, perhaps moved: a decay that accompanies features."""
+    for _ in range(6):
+        maker = view.made_by(tensor)
+        if maker is None:
+            return False
+        if view.word(maker) in ("exp", "exp2"):
+            return True
+        if view.word(maker) not in MOVING or not view.inputs(maker):
+            return False
+        tensor = view.inputs(maker)[0]
+    return False
+
+
+def _square(view: View, tensor: str) -> bool:
+    """Whether the two last axes are of one size: a matrix that mixes positions of a chunk."""
+    shape = view.shape(tensor)
+    return len(shape) >= 3 and shape[-1] == shape[-2]
 
 
 def _width(view: View, tensor: str) -> int:

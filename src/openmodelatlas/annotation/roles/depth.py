@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.board import Board, Place
 
 
 def find_depth(board: Board) -> None:
@@ -61,7 +61,8 @@ def _name(board: Board, join: str, keys: str, product: str | None, scores: str, 
     board.mark(joined, "sums")
     board.mark(keys, "depth keys")
     if product is not None:
-        board.place(product, "score sums product", x=keys)
+        board.places[product] = Place("score sums product", x=keys)
+        board.carried.pop(product, None)
         for tensor in view.inputs(product):
             if view.is_weight(tensor):
                 board.mark(tensor, "depth query")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.naming import Name, Names, capital
+from openmodelatlas.annotation.roles.naming import Name, Names, capital, their
 from openmodelatlas.annotation.roles.wording import PLACES
 from openmodelatlas.graph.document import Node
 from openmodelatlas.graph.naming import spoken
@@ -302,7 +302,7 @@ def feed_forward(content: Content) -> Found | None:
         if len(content.computing) > 1 and content.has("gate times up"):
             return (
                 "Gated activation",
-                "Activate the gate and multiply it with the up projection.",
+                "Activate the gate and multiply it with the up features.",
                 "gating",
                 "feed-forward",
             )
@@ -344,9 +344,10 @@ def norm(content: Content) -> Found | None:
     )
     noun = content.names.noun(place.x)
     kinds = content.kinds()
+    own = their(noun)
     how = {
-        "RMSNorm": "by their root mean square",
-        "Length norm": "by their length",
+        "RMSNorm": f"by {own} root mean square",
+        "Length norm": f"by {own} length",
     }.get(word, "to mean 0 and variance 1")
     gain = " and apply a gain for each feature" if content.has("gain", "layer norm", "rms norm") else ""
     gated = " and the gate" if content.has("gate output") else ""
@@ -497,11 +498,11 @@ RULES: tuple[Callable[[Content], Found | None], ...] = (
 
 def _branches(every: dict[str, Content], drafts: Drafts) -> None:
     """A branch is named by what its statement does in general: what ran here, and in other layers."""
-    twins: dict[tuple[str, int, int], list[str]] = {}
+    twins: dict[tuple[str, str, int, int], list[str]] = {}
     for address, content in every.items():
         if content.node.kind == "branch" and content.node.branches:
             lines = content.node.branches[0].lines
-            twins.setdefault((lines.file, lines.first, lines.last), []).append(address)
+            twins.setdefault((content.node.phase, lines.file, lines.first, lines.last), []).append(address)
     for addresses in twins.values():
         options = dict[str, str]()
         for address in addresses:
@@ -550,3 +551,46 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
 def shown(name: Name) -> str:
     """The title of a name within a sentence."""
     return capital(name.title)
+
+
+REGIONS = frozenset(
+    [
+        "delta rule",
+        "recurrence loop",
+        "state-space scan",
+        "state-space mixer",
+        "linear attention",
+        "mask",
+        "attention core",
+        "attention",
+        "router",
+        "routed experts",
+        "expert loop",
+        "mixture of experts",
+        "rotary table",
+        "rotation",
+        "cache update",
+        "norm",
+        "depth mixture",
+        "feed-forward network",
+        "log decay",
+        "short convolution",
+        "activation",
+        "gating",
+    ]
+)
+"""Roles of what encloses operations, whose further steps belong to it."""
+
+
+def name_steps(board: Board, drafts: Drafts) -> None:
+    """What no rule names is a step of the mechanism around it."""
+    for address, node in board.view.nodes.items():
+        draft = drafts.nodes[address]
+        if draft.role or node.kind == "tensor":
+            continue
+        for enclosing in board.view.enclosing(address):
+            role = drafts.nodes[enclosing].role
+            if role in REGIONS:
+                draft.role = f"step of the {role}"
+                draft.family = draft.family or drafts.nodes[enclosing].family
+                break

@@ -168,7 +168,13 @@ def flow_mixed(board: Board) -> None:
             inputs = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
             kinds = {board.kind(tensor) for tensor in inputs}
             word = view.word(address)
-            same = word in MOVING or address in board.carried or word == "add"
+            if word == "add" and "mixed values" in kinds:
+                board.mark(output, "mixed values")
+                board.place(address, "add readings", x=inputs[0], y=inputs[-1])
+                continue
+            if word in ("setitem", "copy"):
+                kinds = {board.kind(tensor) for tensor in inputs[-1:]}
+            same = word in MOVING or address in board.carried
             if same and kinds and kinds <= {"mixed values", "gated output"}:
                 board.mark(output, "gated output" if "gated output" in kinds else "mixed values")
 
@@ -196,3 +202,115 @@ def find_caches(board: Board) -> None:
                 board.mark(view.output(address), kind)
                 if empty:
                     board.mark(past, kind)
+
+
+def find_rooms(board: Board) -> None:
+    """A tensor made empty, of which parts are filled by copies: the join of these in place."""
+    view = board.view
+    for address in view.computing:
+        inputs = view.inputs(address)
+        whole = view.outputs(address)[-1] if view.outputs(address) else None
+        if view.word(address) not in ("copy", "setitem") or len(inputs) < 2 or board.kind(whole) is None:
+            continue
+        if address in board.places:
+            continue
+        cut = view.made_by(inputs[0])
+        board.place(address, "copied in", x=whole, y=inputs[-1])
+        first = view.made_by(inputs[0])
+        if first is not None and view.word(first) in EMPTY:
+            board.mark(inputs[0], board.kind(whole) or "")
+            board.place(first, "room", x=whole)
+        if cut is not None and view.word(cut) == "getitem":
+            board.place(cut, "slice to fill", x=whole)
+            start = view.made_by(view.inputs(cut)[0])
+            if start is not None and view.word(start) in EMPTY:
+                board.place(start, "room", x=whole)
+
+
+def find_shared_key(board: Board) -> None:
+    """The part of a joint projection that is no latent but goes into the keys of all heads."""
+    view = board.view
+    pending = [
+        output
+        for address in view.computing
+        if view.inputs(address) and board.kind(view.inputs(address)[0]) == "latent and shared key"
+        for output in view.outputs(address)
+        if board.kind(output) == "keys"
+    ]
+    for tensor in pending:
+        root = view.root(tensor)
+        if board.kinds.get(root) != "keys":
+            continue
+        board.kinds[root] = "shared key"
+        for reader in view.readers(root):
+            joins = view.word(reader) in ("cat", "copy", "stack") and reader not in board.places
+            if not joins or (
+                board.places.get(reader) and board.places[reader].name in ("append to cache", "join rotated")
+            ):
+                pending.extend(view.outputs(reader))
+
+
+def find_biases(board: Board) -> None:
+    """A sum with a vector of parameters (or that of one expert) is the bias of a projection."""
+    view = board.view
+    for address in view.computing:
+        inputs = view.inputs(address)
+        if view.word(address) != "add" or len(inputs) != 2 or address in board.places:
+            continue
+        biases = [tensor for tensor in inputs if view.is_weight(tensor) and len(view.shape(tensor)) == 1]
+        features = [tensor for tensor in inputs if tensor not in biases]
+        if len(biases) == 1 and len(features) == 1:
+            board.place(address, "bias", x=features[0])
+            board.carried.setdefault(address, (features[0],))
+            kind = board.kind(features[0])
+            if kind is not None:
+                board.mark(view.output(address), kind)
+
+
+def find_indices(board: Board) -> None:
+    """Counts beside positions in a mask: of the sequences of a batch, and of heads."""
+    from openmodelatlas.annotation.roles.positions import axes_only
+    from openmodelatlas.annotation.roles.view import size_name
+
+    view = board.view
+    masks = {
+        enclosing
+        for proof in ("causal", "window")
+        for each in board.anchors.get(proof, ())
+        for enclosing in view.enclosing(each)
+        if view.nodes[enclosing].kind == "function"
+    }
+    for address in view.computing:
+        output = view.output(address)
+        inside = any(enclosing in masks for enclosing in view.enclosing(address))
+        if view.word(address) != "arange" or address in board.places or not inside or output is None:
+            continue
+        kind = "batch indices" if size_name(view.shape(output)[0]) == "B" else "head indices"
+        board.mark(output, kind)
+        board.place(address, "indices", x=output)
+        for reader in view.readers(output):
+            if view.word(reader) == "getitem" and axes_only(board, reader):
+                board.place(reader, "insert axes", x=output)
+                board.mark(view.output(reader), kind)
+
+
+def find_embedding_steps(board: Board) -> None:
+    """What happens to token embeddings before the first layer: scale, added positions, dropout."""
+    view = board.view
+    pending = [tensor for tensor, kind in board.kinds.items() if kind == "embedding"]
+    for tensor in pending:
+        for reader in view.readers(tensor):
+            output, word = view.output(reader), view.word(reader)
+            if reader in board.places or output is None or view.group_of(reader) is not None:
+                continue
+            others = [other for other in view.inputs(reader) if view.root(other) != view.root(tensor)]
+            if word == "multiply" and (not others or view.is_weight(others[0])):
+                board.place(reader, "embedding scale", x=tensor)
+            elif word == "add" and others and board.kind(others[0]) == "position embedding":
+                board.place(reader, "add positions", x=tensor, y=others[0])
+            elif word == "dropout":
+                board.place(reader, "dropout", x=tensor)
+            else:
+                continue
+            if board.mark(output, "embedding"):
+                pending.append(view.root(output))

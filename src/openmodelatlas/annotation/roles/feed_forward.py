@@ -82,6 +82,9 @@ def _gated(board: Board, middle: str, down: str) -> None:
     cones = {tensor: _cone(board, tensor) for tensor in (first, second)}
     if any("" in products or not products for _, products in cones.values()):
         return
+    if cones[first][1] == cones[second][1] and not _splits(board, cones[first][0] | cones[second][0]):
+        _plain(board, middle, down)
+        return
     strength = {tensor: _activated(board, steps) for tensor, (steps, _) in cones.items()}
     if strength[first] == strength[second] or max(strength.values()) == 0:
         return
@@ -95,6 +98,11 @@ def _gated(board: Board, middle: str, down: str) -> None:
     board.mark(view.output(middle), "activated")
     board.place(down, "down projection", x=view.output(middle))
     board.anchor("gated", middle)
+
+
+def _splits(board: Board, steps: set[str]) -> bool:
+    """Whether parts are taken of a joint projection."""
+    return any(board.view.word(step) in MOVING - {"dropout", "clone"} for step in steps)
 
 
 def _activated(board: Board, steps: set[str]) -> int:

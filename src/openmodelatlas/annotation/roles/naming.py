@@ -73,7 +73,8 @@ class Names:
             view = self.board.view
             group = view.group_of(self.at) if self.at in view.nodes else None
             if group is not None and view.root(tensor) in view.entries.get(group, ()):
-                return INCOMING[kind]
+                summed = any(view.inside(mixing, group) for mixing in self.board.anchors.get("depth", ()))
+                return "running sum" if summed else INCOMING[kind]
         return kind
 
     def noun(self, tensor: str | None) -> str:
@@ -83,7 +84,9 @@ class Names:
             return "features"
         kind = self.kind(tensor)
         if kind is not None:
-            return KINDS[kind].noun if kind in KINDS else kind
+            noun = KINDS[kind].noun if kind in KINDS else kind
+            part = board.parts.get(board.view.root(tensor))
+            return f"{part} of the {noun}" if part is not None else noun
         parameter = board.view.parameter_of(tensor) if board.view.is_weight(tensor) else None
         if parameter is not None:
             return parameter_noun(board, parameter)
@@ -185,13 +188,14 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "weight": weight,
         "Weight": capital(weight),
         "general": general,
+        "their": their(names.noun(place.x)),
     }
 
 
 def _generic(names: Names, address: str) -> Name:
     view = names.board.view
     node = view.nodes[address]
-    word = view.word(address)
+    word = "square" if view.squares(address) else view.word(address)
     inputs = view.inputs(address)
     operands = [f"the {names.noun(tensor)}" for tensor in inputs]
     if word in ("cat", "stack") and len(operands) > 1:
@@ -205,11 +209,23 @@ def _generic(names: Names, address: str) -> Name:
     title = template.format(x=first, y=second)
     bare = result.format(x=first.removeprefix("the "), y=second.removeprefix("the "))
     sentence = imperative(describe_operation(node.function or "", {**node.arguments, **node.published}))
+    sentence = with_operands(sentence, list(dict.fromkeys(operands)))
     kinds = {names.board.kind(tensor) for tensor in inputs} - {None}
     family = next((KINDS[kind].family for kind in kinds if kind in KINDS), None)
+    if "in the probe" in sentence:
+        title, sentence, bare = _of_round(names, address, operands)
     moved = names.board.kind(inputs[0]) if inputs and word in MOVING else None
     role = f"part of the {names.noun(inputs[0])}" if moved is not None else None
     return Name(tidy(title), sentence, bare, role, family)
+
+
+def _of_round(names: Names, address: str, operands: list[str]) -> tuple[str, str, str]:
+    """A part whose bounds differ from round to round, or are known of the probe only."""
+    view = names.board.view
+    noun = operands[0].removeprefix("the ") if operands else "features"
+    if any(view.nodes[enclosing].kind == "loop" for enclosing in view.enclosing(address)):
+        return f"{capital(noun)} of this round", f"Take the part of the {noun} for this round.", f"{noun} of this round"
+    return f"Take a part of the {noun}", f"Take a part of the {noun}.", f"part of the {noun}"
 
 
 def _listed(items: Mapping[str, Any]) -> str:
@@ -261,6 +277,32 @@ def imperative(sentence: str) -> str:
     elif first.endswith("s") and first not in ("Is", "Gates"):
         first = first[:-1]
     return first + space + rest
+
+
+def with_operands(sentence: str, operands: list[str]) -> str:
+    """The sentence with its inputs named."""
+    if not operands:
+        return sentence
+    first = operands[0]
+    second = operands[1] if len(operands) > 1 else first
+    for words, noun in (
+        ("its inputs", " and ".join(operands)),
+        ("of its first input", f"of {first}"),
+        ("its first input", first),
+        ("its input", first),
+        ("the first input", first),
+        ("the second input", second),
+        ("another tensor", second),
+    ):
+        sentence = sentence.replace(words, noun)
+    return sentence
+
+
+def their(noun: str) -> str:
+    """The possessive for a noun: ``their queries``, ``its latent``."""
+    if " and " in noun:
+        return "their"
+    return "their" if noun.split(" of the ", maxsplit=1)[0].split(" after ", maxsplit=1)[0].endswith("s") else "its"
 
 
 def capital(text: str) -> str:

@@ -96,8 +96,7 @@ def is_square(board: Board, address: str) -> bool:
         return True
     if word == "pow":
         return view.number(address) == 2
-    inputs = view.inputs(address)
-    return word == "multiply" and len(inputs) == 2 and view.root(inputs[0]) == view.root(inputs[1])
+    return view.squares(address)
 
 
 def _gain(board: Board, normalise: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.board import Board, Place
 from openmodelatlas.annotation.roles.view import MOVING
 
 TABLES = {"cos": "cosines", "sin": "sines"}
@@ -126,6 +126,22 @@ def _products(board: Board) -> None:
             )
             board.anchor("rotation", address)
             _half_turn(board, address)
+    for address in view.computing:
+        if view.word(address) in ("cat", "stack"):
+            _joined_pairs(board, address)
+
+
+def _joined_pairs(board: Board, address: str) -> None:
+    """First and second features of all pairs, rotated apart and joined."""
+    view = board.view
+    makers = [view.made_by(tensor) for tensor in view.inputs(address)]
+    names = [place.name if maker and (place := board.places.get(maker)) else "" for maker in makers]
+    if sorted(names) != ["rotated difference", "rotated sum"]:
+        return
+    second = makers[names.index("rotated sum")]
+    if second is not None:
+        board.places[second] = Place("rotated second", x=view.output(second))
+    board.place(address, "join rotated", x=view.output(address))
 
 
 def _half_turn(board: Board, address: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.board import Board, is_exponential
 from openmodelatlas.annotation.roles.view import MOVING
 
 PRODUCTS = frozenset(["matmul", "einsum", "bmm"])
@@ -29,11 +29,7 @@ def find_recurrence(board: Board) -> None:
     """Convolutions over a window, kernels that run a recurrence, and recurrences written out."""
     view = board.view
     for address in view.computing:
-        node = view.nodes[address]
-        word = view.word(address)
-        if word == "conv1d":
-            _convolution(board, address)
-        elif node.kind == "kernel":
+        if view.nodes[address].kind == "kernel":
             _kernel(board, address)
     for address in view.computing:
         if view.word(address) == "add":
@@ -41,6 +37,13 @@ def find_recurrence(board: Board) -> None:
     for address in view.computing:
         if view.word(address) == "cumsum":
             _cumulative(board, address)
+
+
+def find_convolutions(board: Board) -> None:
+    """Short convolutions over positions, with the window that they keep."""
+    for address in board.view.computing:
+        if board.view.word(address) == "conv1d":
+            _convolution(board, address)
 
 
 def _convolution(board: Board, address: str) -> None:
@@ -122,23 +125,13 @@ def _decayed(board: Board, tensor: str) -> tuple[str, str, str] | None:
     if maker is None or view.word(maker) != "multiply" or len(view.inputs(maker)) != 2:
         return None
     for state, decay in (view.inputs(maker), view.inputs(maker)[::-1]):
-        if _exponential(board, decay) and len(view.shape(state)) >= 3 and view.shape(state) == view.shape(tensor):
+        if (
+            is_exponential(board.view, decay)
+            and len(view.shape(state)) >= 3
+            and view.shape(state) == view.shape(tensor)
+        ):
             return maker, state, decay
     return None
-
-
-def _exponential(board: Board, tensor: str) -> bool:
-    view = board.view
-    for _ in range(6):
-        maker = view.made_by(tensor)
-        if maker is None:
-            return False
-        if view.word(maker) in ("exp", "exp2"):
-            return True
-        if view.word(maker) not in MOVING or not view.inputs(maker):
-            return False
-        tensor = view.inputs(maker)[0]
-    return False
 
 
 def _update(board: Board, add: str) -> None:
@@ -297,6 +290,7 @@ def _reads(board: Board, states: tuple[str, ...], add: str) -> list[str]:
                 board.spread(view.inputs(subtraction)[0], "values")
                 board.mark(view.output(subtraction), "correction")
                 errors.append(view.output(subtraction) or "")
+                board.anchor("delta", subtraction)
             else:
                 board.mark(output, "mixed values")
                 board.spread(other, "queries" if errors else "output matrix")

@@ -48,6 +48,18 @@ def find_residual(board: Board) -> None:
         _elsewhere(board, group, additions, statements)
         _name(board, group, additions)
     _branches(board, statements)
+    for group, additions in found.items():
+        updates = [addition.update for addition in additions]
+        updates += [
+            port.tensor
+            for address in board.regions
+            if board.view.inside(address, group)
+            for port in board.view.nodes[address].inputs
+        ]
+        known = {board.view.root(addition.stream) for addition in additions} | board.view.entries[group]
+        for update in updates:
+            if board.view.root(update) not in board.view.entries[group]:
+                mechanism_of(board, update, known - {board.view.root(update)}, group)
 
 
 def _additions(board: Board, group: str) -> list[Addition]:
@@ -94,6 +106,7 @@ def mechanism_of(board: Board, update: str, stream: set[str], group: str) -> str
     """What lies between the stream and an update: attention, a recurrence, or a feed-forward network."""
     view = board.view
     seen, pending, cone = set[str](), [view.root(update)], set[str]()
+    entering = set[str]()
     while pending:
         tensor = pending.pop()
         if tensor in seen or tensor in stream:
@@ -103,15 +116,32 @@ def mechanism_of(board: Board, update: str, stream: set[str], group: str) -> str
         if producer is None or not view.inside(producer, group):
             continue
         cone.add(producer)
-        pending.extend(view.root(operand) for operand in view.inputs(producer))
+        operands = [view.root(operand) for operand in view.inputs(producer)]
+        if producer in board.carried and any(_from_stream(board, operand, stream) for operand in operands):
+            entering.add(tensor)
+        pending.extend(operands)
     for mechanism, proofs in (
         ("attention", ("attention", "delta")),
         ("mixer", ("recurrence", "scan", "convolution")),
         ("feed-forward", ("gated", "activation", "routing", "experts")),
     ):
         if any(address in cone for proof in proofs for address in board.anchors.get(proof, ())):
+            for tensor in entering:
+                board.mark(tensor, f"{mechanism} input")
             return mechanism
     return None
+
+
+def _from_stream(board: Board, tensor: str, stream: set[str], depth: int = 3) -> bool:
+    """Whether a norm reads the stream itself, a mixture of its sums, or what a norm made of either."""
+    view = board.view
+    root = view.root(tensor)
+    if root in stream or board.kinds.get(root) == "depth mixture":
+        return True
+    maker = view.producer(root)
+    if maker is None or maker not in board.carried or not depth:
+        return False
+    return any(_from_stream(board, operand, stream, depth - 1) for operand in board.carried[maker])
 
 
 def _elsewhere(
@@ -169,6 +199,8 @@ def _branches(board: Board, statements: dict[tuple[str, int, int], str]) -> None
             if _covers(node.branches[0], file, first, last):
                 result = node.outputs[0].tensor if node.outputs else None
                 board.regions[address] = _branch_place(mechanism, result)
+                if len(node.inputs) == 1 and not any(view.inside(each, address) for each in board.anchors["stream"]):
+                    board.kinds[view.root(node.inputs[0].tensor)] = UPDATES[mechanism]
 
 
 def _covers(branch: Branch, file: str, first: int, last: int) -> bool:

@@ -245,8 +245,9 @@ def _picks(board: Board, address: str) -> None:
     inputs = view.inputs(address)
     output = view.output(address)
     if view.is_weight(inputs[0]) and len(inputs) > 1:
-        board.place(address, "expert matrix", x=output)
-        board.mark(output, "expert matrix")
+        bias = len(view.shape(output or "")) < 2
+        board.place(address, "expert bias" if bias else "expert matrix", x=output)
+        board.mark(output, "bias of this expert" if bias else "expert matrix")
     elif len(inputs) == 2 and board.kind(inputs[1]) == "token rows":
         board.place(address, "dispatch", x=output)
         board.mark(output, "expert tokens")

@@ -45,7 +45,8 @@ def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
         draft.sentence = SENTENCES.get(kind or "", f"The {result}.")
         if kind == "block output" and _additions(board, address) == 1:
             draft.sentence = "The residual features after the mechanism’s update."
-        draft.role = (kind if kind in SENTENCES else None) or (name.role if name is not None else None) or kind
+        made = drafts.nodes[producer].role if producer is not None else None
+        draft.role = (kind if kind in SENTENCES else None) or made or kind
         draft.family = KINDS[kind].family if kind in KINDS else (name.family if name is not None else None)
 
 

@@ -188,6 +188,15 @@ class View:
         features = [tensor for tensor in inputs if not self.is_weight(tensor)]
         return features[0] if len(features) == 1 and len(inputs) > 1 else None
 
+    def squares(self, address: str) -> bool:
+        """Whether a product is of a tensor with itself."""
+        inputs = self.inputs(address)
+        if self.word(address) != "multiply" or not inputs:
+            return False
+        if len(inputs) == 1:
+            return not self.nodes[address].arguments
+        return len(inputs) == 2 and self.root(inputs[0]) == self.root(inputs[1])
+
     def number(self, address: str) -> float | int | None:
         """The number among the arguments of a binary operation; ``None`` if both operands are tensors."""
         for key in ("1", "other", "0", "input", "exponent", "value"):

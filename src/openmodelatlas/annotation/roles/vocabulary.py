@@ -63,8 +63,10 @@ KINDS: dict[str, Kind] = {
     "query latent": Kind("query latent", "query latent", r"c^{q}", "attention"),
     "key-value latent": Kind("key-value latent", "key-value latent", r"c^{kv}", "attention"),
     "latent and shared key": Kind(
-        "key-value latent and the shared rotary key", "key-value latent and shared key", r"c", "attention"
+        "key-value latent and the shared key part", "key-value latent and shared key", r"c", "attention"
     ),
+    "shared key": Kind("shared key part", "shared key", r"k^{s}", "attention"),
+    "low-rank features": Kind("low-rank features", "low-rank", r"c", None),
     "scores": Kind("attention scores", "score", r"a", "attention"),
     "sinks": Kind("sink logits", "sink", r"b", "attention"),
     "weights": Kind("attention weights", "attention weight", r"w", "attention"),
@@ -86,7 +88,7 @@ KINDS: dict[str, Kind] = {
     "position embedding": Kind("position embeddings", "position embedding", r"e^{p}", "embedding"),
     # Feed-forward and routing
     "gate": Kind("gate", "gate", r"g", "feed-forward"),
-    "up": Kind("up projection", "up", r"u", "feed-forward"),
+    "up": Kind("up features", "up", r"u", "feed-forward"),
     "gate and up": Kind("gate and up", "gate and up", r"gu", "feed-forward"),
     "activated": Kind("activated features", "activated feature", r"h", "feed-forward"),
     "expanded": Kind("expanded features", "expanded feature", r"u", "feed-forward"),
@@ -106,6 +108,9 @@ KINDS: dict[str, Kind] = {
     "expert output": Kind("expert output", "expert output", r"y_e", "feed-forward"),
     "weighed output": Kind("weighed expert output", "weighed expert output", r"w_e y_e", "routing"),
     "routed output": Kind("routed output", "routed output", r"y^{\mathrm{routed}}", "routing"),
+    "all experts": Kind("output of all experts", "expert output", r"y", "routing"),
+    "key overlap": Kind("overlaps of the keys", "key overlap", r"A", "state"),
+    "query overlap": Kind("overlaps of queries and keys", "query overlap", r"B", "state"),
     "shared output": Kind("shared expert output", "shared expert output", r"y^{\mathrm{shared}}", "feed-forward"),
     "expert latent": Kind("expert latent", "expert latent", r"c^{e}", "routing"),
     # Recurrence

@@ -1,7 +1,7 @@
 """How places of mechanisms are worded: titles, sentences, what the result is called, role and colour.
 
-In the templates ``{x}`` and ``{y}`` are the tensors that a place speaks of as nouns (``queries``), ``{xs}`` and ``{ys}``
-the same before another noun (``query``), and further fields come from the rule or from the arguments.
+In the templates ``{x}`` and ``{y}`` are the tensors that a place speaks of as nouns (``queries``), ``{xs}`` and
+``{ys}`` the same before another noun (``query``), and further fields come from the rule or from the arguments.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ PLACES: dict[str, Wording] = {
     ),
     "normalise by rms": Wording(
         "Normalise the {x}",
-        "Divide the {x} by their root mean square.",
+        "Divide the {x} by {their} root mean square.",
         "{x} with unit root mean square",
         "normalisation",
         "norm",
     ),
     "normalise by length": Wording(
         "Normalise the {x} to unit length",
-        "Divide the {x} by their length.",
+        "Divide the {x} by {their} length.",
         "{x} of unit length",
         "length normalisation",
         "norm",
@@ -98,16 +98,16 @@ PLACES: dict[str, Wording] = {
     "gain": Wording("Apply the gain", "Multiply each feature by its learned gain.", "", "gain", "norm"),
     "layer norm": Wording(
         "Layer norm of the {x}",
-        "Subtract the mean of the {x}, divide by their standard deviation, then apply gain and bias.",
+        "Subtract the mean of the {x}, divide by {their} standard deviation, then apply gain and bias.",
         "",
         "layer norm",
         "norm",
     ),
     "rms norm": Wording(
-        "RMSNorm of the {x}", "Divide the {x} by their root mean square and apply the gain.", "", "rms norm", "norm"
+        "RMSNorm of the {x}", "Divide the {x} by {their} root mean square and apply the gain.", "", "rms norm", "norm"
     ),
     "length norm": Wording(
-        "Normalise the {x} to unit length", "Divide the {x} by their length.", "", "length normalisation", "norm"
+        "Normalise the {x} to unit length", "Divide the {x} by {their} length.", "", "length normalisation", "norm"
     ),
     "group norm": Wording("Group norm of the {x}", "Normalise the {x} within groups.", "", "group norm", "norm"),
     # Positions
@@ -178,6 +178,20 @@ PLACES: dict[str, Wording] = {
         "Rotate the first of each {xs} pair",
         "Subtract the products with sines from those with cosines: the first feature of each pair turns by its angle.",
         "rotated first features of the {x}",
+        "rotation",
+        "attention",
+    ),
+    "rotated second": Wording(
+        "Rotate the second of each {xs} pair",
+        "Add the products with cosines and sines: the second feature of each pair turns by its angle.",
+        "rotated second features of the {x}",
+        "rotation",
+        "attention",
+    ),
+    "join rotated": Wording(
+        "Join the rotated {x}",
+        "Join the rotated first and second features of all pairs.",
+        "rotated {x}",
         "rotation",
         "attention",
     ),
@@ -299,13 +313,22 @@ PLACES: dict[str, Wording] = {
     "projection": Wording("{Xs} projection", "Project the {y} to the {x}.", "{x}", "{xs} projection", None),
     "append to cache": Wording(
         "Append the {x} to the cache",
-        "Join the cached {x} with those of this call along the positions.",
+        "Join what is cached of the {x} with that of this call, along the positions.",
         "cached {x}",
         "cache write",
         "state",
     ),
     "empty cache": Wording(
         "Empty cache of the {x}", "Make an empty cache to append the {x} to.", "empty cache", "cache start", "state"
+    ),
+    "room": Wording(
+        "Room for the {x}", "Make a tensor that the {x} are copied into.", "room for the {x}", "room", None
+    ),
+    "slice to fill": Wording(
+        "Part of the {x} to fill", "Take the part of the {x} to copy into.", "part of the {x} to fill", "room", None
+    ),
+    "copied in": Wording(
+        "Copy into the {x}", "Copy the {y} into {their} part of the {x}.", "{x}", "joining in place", None
     ),
     # Masks
     "causal": Wording(
@@ -455,7 +478,7 @@ PLACES: dict[str, Wording] = {
     ),
     "bound": Wording(
         "Bend the {x}",
-        "Take the hyperbolic tangent of the {x}, which bounds them softly.",
+        "Take the hyperbolic tangent of the {x}, a soft bound.",
         "bent {x}",
         "soft bound",
         "feed-forward",
@@ -480,8 +503,8 @@ PLACES: dict[str, Wording] = {
         "feed-forward",
     ),
     "gate times up": Wording(
-        "Gate the up projection",
-        "Multiply the activated gate by the up projection, element by element.",
+        "Gate the up features",
+        "Multiply the activated gate by the up features, element by element.",
         "gated features",
         "gating",
         "feed-forward",
@@ -723,6 +746,34 @@ PLACES: dict[str, Wording] = {
         "shared branch",
         "routing",
     ),
+    "expert bias": Wording(
+        "Bias of this expert",
+        "Pick the bias of this expert from those of all.",
+        "bias of this expert",
+        "expert weights",
+        "feed-forward",
+    ),
+    "widen experts": Wording(
+        "Expert up-projection",
+        "Project the combined expert outputs from the experts’ latent back to the width of the residual stream.",
+        "routed output",
+        "expert latent up-projection",
+        "routing",
+    ),
+    "narrow experts": Wording(
+        "Expert latent projection",
+        "Project the tokens to the narrower latent that the routed experts work in.",
+        "expert latent",
+        "expert latent projection",
+        "routing",
+    ),
+    "gate shared": Wording(
+        "Gate the shared experts",
+        "Multiply the shared output by its gate.",
+        "gated shared output",
+        "shared gate",
+        "feed-forward",
+    ),
     # Recurrence
     "short convolution": Wording(
         "Short convolution",
@@ -890,6 +941,53 @@ PLACES: dict[str, Wording] = {
         "state write",
         "state",
     ),
+    "add readings": Wording(
+        "Add what was read",
+        "Add what was read from the state to what comes from the same stretch of positions.",
+        "mixed values",
+        "state read",
+        "state",
+    ),
+    "store window": Wording(
+        "Store the window",
+        "Keep the last positions in the cache for the next call.",
+        "convolution window",
+        "convolution window",
+        "state",
+    ),
+    "store state": Wording(
+        "Store the state", "Keep the state in the cache for the next call.", "recurrent state", "state write", "state"
+    ),
+    "key overlap product": Wording(
+        "Multiply keys with keys",
+        "Multiply the decayed keys of two positions, feature by feature.",
+        "products of keys",
+        "key overlap",
+        "state",
+    ),
+    "key overlap": Wording(
+        "Overlap of the keys",
+        "Add up the products: how much the keys of two positions overlap.",
+        "overlaps of the keys",
+        "key overlap",
+        "state",
+    ),
+    "query overlap product": Wording(
+        "Multiply queries with keys",
+        "Multiply the query of one position with the decayed key of another.",
+        "products of queries and keys",
+        "query overlap",
+        "state",
+    ),
+    "query overlap": Wording(
+        "Overlap of queries and keys",
+        "Add up the products: how much each query overlaps each earlier key.",
+        "overlaps of queries and keys",
+        "query overlap",
+        "state",
+    ),
+    "bias": Wording("Add the bias", "Add the bias to the {x}.", "", "bias", None),
+    "indices": Wording("Number the {x}", "Count the {x} from zero.", "{x}", "index count", "attention"),
     # Ends
     "token embedding": Wording(
         "Token embedding",

@@ -8,21 +8,29 @@ from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.annotation.roles.attention import find_attention
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.depth import find_depth
-from openmodelatlas.annotation.roles.enclosing import name_enclosing
+from openmodelatlas.annotation.roles.enclosing import name_enclosing, name_steps
 from openmodelatlas.annotation.roles.ends import (
+    find_biases,
     find_caches,
+    find_embedding_steps,
     find_ends,
     find_gates,
+    find_indices,
     find_projections,
+    find_rooms,
+    find_shared_key,
     flow_mixed,
 )
+from openmodelatlas.annotation.roles.experts import find_experts
 from openmodelatlas.annotation.roles.feed_forward import find_feed_forward
 from openmodelatlas.annotation.roles.naming import name_operations
 from openmodelatlas.annotation.roles.norms import find_norms
+from openmodelatlas.annotation.roles.parts import find_parts
 from openmodelatlas.annotation.roles.positions import find_rotary
-from openmodelatlas.annotation.roles.recurrence import find_recurrence
+from openmodelatlas.annotation.roles.recurrence import find_convolutions, find_recurrence
 from openmodelatlas.annotation.roles.residual import find_residual
 from openmodelatlas.annotation.roles.routing import find_routing
+from openmodelatlas.annotation.roles.states import find_kept, find_overlaps
 from openmodelatlas.annotation.roles.symbols import give_symbols
 from openmodelatlas.annotation.roles.tensors import name_tensors
 from openmodelatlas.annotation.roles.unique import make_unique
@@ -34,18 +42,28 @@ Rule = Callable[[Board], None]
 RULES: tuple[Rule, ...] = (
     find_norms,
     find_rotary,
+    find_depth,
+    find_convolutions,
     find_caches,
     find_attention,
-    find_depth,
     find_recurrence,
+    find_kept,
     flow_mixed,
     find_gates,
     flow_mixed,
     find_routing,
     find_feed_forward,
+    find_experts,
     find_residual,
     find_ends,
+    find_embedding_steps,
     find_projections,
+    find_shared_key,
+    find_biases,
+    find_overlaps,
+    find_parts,
+    find_rooms,
+    find_indices,
 )
 """In this order: a finding stands, so that what proves more comes first."""
 
@@ -66,6 +84,7 @@ def step(material: Material, drafts: Drafts) -> None:
         draft = drafts.nodes[address]
         draft.title, draft.sentence, draft.role, draft.family = name.title, name.sentence, name.role, name.family
     name_enclosing(board, names, drafts)
+    name_steps(board, drafts)
     name_tensors(board, names, drafts)
     make_unique(material.document, drafts)
     give_symbols(board, drafts)

@@ -1,0 +1,75 @@
+"""What a recurrence keeps for the next call: windows of convolutions and states, written in place."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.roles.board import Board, Place, is_exponential
+
+STARTS = frozenset(["zeros", "new_zeros", "zeros_like", "empty", "new_empty", "empty_like"])
+
+
+def find_kept(board: Board) -> None:
+    """Copies in place of the last positions before a convolution, and of states."""
+    view = board.view
+    convolved = {
+        view.root(tensor)
+        for address in board.anchors.get("convolution", ())
+        for tensor in (*view.inputs(address), *board.carried.get(address, ()))
+    }
+    for address in view.computing:
+        inputs = view.inputs(address)
+        if view.word(address) != "copy" or len(inputs) != 2:
+            continue
+        kept = inputs[1]
+        cut = view.made_by(kept)
+        taken = cut is not None and view.word(cut) == "getitem" and view.root(view.inputs(cut)[0]) in convolved
+        if board.kind(kept) == "state":
+            _store(board, address, "state")
+        elif board.kind(kept) == "window" or taken:
+            if cut is not None and view.word(cut) == "getitem":
+                board.places[cut] = Place("keep window", x=view.output(cut))
+            board.kinds[view.root(kept)] = "window"
+            _store(board, address, "window")
+
+
+def _store(board: Board, address: str, kind: str) -> None:
+    view = board.view
+    target = view.inputs(address)[0]
+    board.place(address, f"store {kind}", x=target)
+    for tensor in (target, *view.outputs(address)):
+        board.mark(tensor, kind)
+    start = view.made_by(target)
+    if start is not None and view.word(start) in STARTS:
+        board.place(start, f"empty {kind}", x=target)
+
+
+def find_overlaps(board: Board) -> None:
+    """Sums over features of products of queries and keys (or keys with keys), perhaps decayed."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) != "sum" or address in board.places or not view.inputs(address):
+            continue
+        factors, products = _factors(board, view.inputs(address)[0])
+        kinds = {board.kind(tensor) for tensor in factors}
+        if len(factors) < 2 or not products or not kinds <= {"queries", "keys"} or "keys" not in kinds:
+            continue
+        name = "query overlap" if "queries" in kinds else "key overlap"
+        board.place(address, name, x=factors[0])
+        board.mark(view.output(address), name)
+        for product in products:
+            board.place(product, f"{name} product", x=factors[0])
+
+
+def _factors(board: Board, tensor: str) -> tuple[list[str], list[str]]:
+    """The factors of a product of products, decays left out, and the products."""
+    view, factors, products = board.view, list[str](), list[str]()
+    pending = [tensor]
+    for current in pending:
+        maker = view.made_by(current)
+        known = board.kind(current) is not None or maker in board.places
+        if maker is not None and view.word(maker) == "multiply" and len(products) < 4 and not known:
+            products.append(maker)
+            pending.extend(view.inputs(maker))
+            continue
+        if not is_exponential(view, current) and board.kind(current) != "decay":
+            factors.append(current)
+    return factors, products
