@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import struct
 import threading
@@ -22,7 +23,7 @@ from tests.site.sample import build_running_sum, build_sample, open_samples, sam
 
 
 def _run(server: AtlasServer) -> Iterator[AtlasServer]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
     server.shutdown()
@@ -69,12 +70,18 @@ def test_a_taken_port_is_a_clear_error(home: Path, server: AtlasServer) -> None:
         serve(home, 99999)
 
 
+def _without_twin(page: bytes) -> bytes:
+    """A page of an export without the Markdown that scripts cannot read from a file."""
+    return re.sub(rb',"markdown":"(?:[^"\\]|\\.)*"', b"", page)
+
+
 def test_the_same_bytes_as_the_export(server: AtlasServer, home: Path, tmp_path: Path) -> None:
     atlases = [read(home / "atlases" / name) for name in ("running-sum", "sample")]
     export(atlases, tmp_path / "site")
     for path in (tmp_path / "site").rglob("index.*"):
         response, body = _ask(server, f"/{path.relative_to(tmp_path / 'site').as_posix()}")
-        assert (response.status, body) == (200, path.read_bytes())
+        assert response.status == 200
+        assert body == _without_twin(path.read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,7 @@ def test_head_has_the_headers_without_the_body(server: AtlasServer) -> None:
 
 def test_reading_only(server: AtlasServer) -> None:
     for method in ("POST", "PUT", "DELETE"):
-        assert _ask(server, "/sample/", method)[0].status == 501
+        assert _ask(server, "/sample/", method)[0].status == 405
 
 
 def test_a_missing_slash_is_added(server: AtlasServer) -> None:

@@ -21,12 +21,18 @@ DEFAULT_PORT = 8420
     type=click.IntRange(0, 65535),
     help=f"Port to listen at; 0 for any free one. [default: {DEFAULT_PORT}, or any free one if that is taken]",
 )
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at; 0.0.0.0 lets other machines read the atlases.",
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the site in a browser.")
 @click.option("--trust-remote-code", "trust", is_flag=True, help="The code of hub repositories and folders may run.")
-def command(models: tuple[str, ...], port: int | None, open_browser: bool, trust: bool) -> None:
+def command(models: tuple[str, ...], port: int | None, host: str, open_browser: bool, trust: bool) -> None:
     """Build those MODELs that are not built yet, then serve them (without MODEL: everything that is built).
 
-    The site listens on this machine only (127.0.0.1), until Ctrl-C.
+    The site listens on this machine only (127.0.0.1) unless --host says otherwise, until Ctrl-C.
 
     \b
     Examples:
@@ -39,18 +45,18 @@ def command(models: tuple[str, ...], port: int | None, open_browser: bool, trust
     from openmodelatlas.server.serve import serve
 
     try:
-        server = serve(home(), DEFAULT_PORT if port is None else port, shown or None)
+        server = serve(home(), DEFAULT_PORT if port is None else port, shown or None, host)
     except UsageError:
         if port is not None:
             raise
-        server = serve(home(), 0, shown or None)
+        server = serve(home(), 0, shown or None, host)
     url = f"{server.url}{shown[0]}/" if len(shown) == 1 else server.url
     with server:
         click.echo(f"Serving at {url} (Ctrl-C stops it)")
         sys.stdout.flush()
         if open_browser:
             _open(url)
-        server.serve_forever(poll_interval=0.2)
+        server.serve_forever()
 
 
 def _open(url: str) -> None:

@@ -1,104 +1,130 @@
-"""The HTTP server: this machine only, reading only."""
+"""The HTTP server: this machine only unless told otherwise, reading only."""
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import os
+import socket
+import threading
 from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Self
 
-from openmodelatlas import __version__
+import uvicorn
+
 from openmodelatlas.errors import UsageError
+from openmodelatlas.server.app import application
 from openmodelatlas.server.pages import Pages
-from openmodelatlas.site.html import CONTENT_SECURITY_POLICY
 
 ADDRESS = "127.0.0.1"
+_BACKLOG = 1024
 
 
-class AtlasServer(ThreadingHTTPServer):
-    """Serves the pages of some bundles. ``port`` and ``url`` say where; ``serve_forever`` and ``shutdown`` as usual."""
+class AtlasServer:
+    """Serves the pages of some bundles. ``port`` and ``url`` say where; bound and ready when made."""
 
-    daemon_threads = True
-
-    def __init__(self, pages: Pages, port: int) -> None:
+    def __init__(self, pages: Pages, port: int, host: str = ADDRESS) -> None:
         self.pages = pages
-        super().__init__((ADDRESS, port), _Handler)
+        self.host = host
+        self._socket = _bound(host, port)
+        configuration = uvicorn.Config(
+            application(pages),
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_level="error",
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=2,
+            backlog=_BACKLOG,
+        )
+        self._server = uvicorn.Server(configuration)
+        self._ended = threading.Event()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away or was too slow is its own affair; anything else is told on one line."""
-        error = sys.exception()
-        if not isinstance(error, ConnectionError | TimeoutError):
-            print(f"A request could not be answered: {type(error).__name__}: {error}", file=sys.stderr)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.server_close()
+
+    @property
+    def server_address(self) -> tuple[str, int]:
+        """Host and port that it listens at."""
+        name = self._socket.getsockname()
+        return str(name[0]), int(name[1])
 
     @property
     def port(self) -> int:
         """The port it listens at, also where 0 was asked for."""
-        return int(self.server_address[1])
+        return self.server_address[1]
 
     @property
     def url(self) -> str:
         """Web address of the list of models."""
-        return f"http://{ADDRESS}:{self.port}/"
+        host = self.server_address[0]
+        if host in ("0.0.0.0", "::"):  # noqa: S104  (shown, not bound: every address of this machine)
+            host = "localhost"
+        return f"http://[{host}]:{self.port}/" if ":" in host else f"http://{host}:{self.port}/"
+
+    def serve_forever(self) -> None:
+        """Answers requests until :meth:`shutdown`, or until the process is told to end."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
+
+    def shutdown(self) -> None:
+        """Ends :meth:`serve_forever`, called from another thread, and waits until it has ended."""
+        self._server.should_exit = True
+        self._ended.wait(timeout=10)
+
+    def server_close(self) -> None:
+        """Gives the port back."""
+        self._socket.close()
 
 
-def serve(home: Path, port: int = 0, models: Sequence[str] | None = None) -> AtlasServer:
+def serve(home: Path, port: int = 0, models: Sequence[str] | None = None, host: str = ADDRESS) -> AtlasServer:
     """A server that is bound and ready; the caller runs ``serve_forever``.
 
     Args:
         home: see :func:`openmodelatlas.bundle.home.home`.
         port: TCP port, 0 for any free one (then see ``AtlasServer.port``).
         models: what to show; ``None`` for everything that is built.
+        host: address or name to listen at.
 
     Raises:
-        UsageError: the port is taken or not allowed.
+        UsageError: the port is taken or not allowed, or the host is not one of this machine's.
     """
+    return AtlasServer(Pages(home, models), port, host)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A listening socket."""
+    if not 0 <= port <= 65535:
+        raise UsageError(f"Port {port} cannot be used: ports are 0 to 65535.", advice=_ADVICE)
     try:
-        return AtlasServer(Pages(home, models), port)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError, OverflowError) as error:
+        reason = str(error) if not isinstance(error, OSError) else error.strerror
+        raise UsageError(f"{host} port {port} cannot be used: {reason}.", advice=_ADVICE) from error
+    found = socket.socket(family, kind, protocol)
+    try:
+        if os.name != "nt":
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(_BACKLOG)
+        with contextlib.suppress(OSError, ValueError):
+            found.set_inheritable(False)
     except (OSError, OverflowError) as error:
+        found.close()
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(
-            f"Port {port} cannot be used: {reason}.", advice="Choose another with --port, or 0 for any free one."
-        ) from error
+        raise UsageError(f"Port {port} cannot be used: {reason}.", advice=_ADVICE) from error
+    return found
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One request. Everything but GET and HEAD is answered with 501 by the base class."""
-
-    server: AtlasServer
-    server_version = f"openmodelatlas/{__version__}"
-    sys_version = ""
-    protocol_version = "HTTP/1.1"
-    timeout = 30
-
-    def do_GET(self) -> None:
-        """Answers with a body."""
-        self._answer(with_body=True)
-
-    def do_HEAD(self) -> None:
-        """Answers with the same headers, without the body."""
-        self._answer(with_body=False)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (the base class's name)
-        """Requests are not logged."""
-
-    def _answer(self, *, with_body: bool) -> None:
-        answer = self.server.pages.answer(self.path)
-        etag = f'"{answer.etag}"' if answer.etag is not None else None
-        known = [tag.strip().removeprefix("W/") for tag in self.headers.get("If-None-Match", "").split(",")]
-        unchanged = etag is not None and answer.status == 200 and (etag in known or "*" in known)
-        self.send_response(304 if unchanged else answer.status)
-        if etag is not None:
-            self.send_header("ETag", etag)
-        self.send_header("Cache-Control", "no-cache" if etag is not None else "no-store")
-        self.send_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Referrer-Policy", "no-referrer")
-        if answer.location is not None:
-            self.send_header("Location", answer.location)
-        if not unchanged:
-            self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.body)))
-        self.end_headers()
-        if with_body and not unchanged:
-            self.wfile.write(answer.body)
+_ADVICE = "Choose another with --port, or 0 for any free one."

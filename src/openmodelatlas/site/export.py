@@ -11,11 +11,16 @@ import msgspec
 
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.errors import BundleError, UsageError
-from openmodelatlas.site.html import HtmlRenderer, icon, stylesheet
+from openmodelatlas.graph.document import Node
+from openmodelatlas.site.assets import asset, assets
+from openmodelatlas.site.html import SiteHtml
 from openmodelatlas.site.listing import list_atlas
 from openmodelatlas.site.markdown import render_markdown
+from openmodelatlas.site.mechanism_pages import MechanismPages
+from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.paths import ASSETS, page_folder
+from openmodelatlas.site.search import search_script
 
 MARKER = ".openmodelatlas-export"
 
@@ -69,29 +74,48 @@ def _check(folder: Path, atlases: Sequence[Atlas]) -> None:
 
 
 def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | None) -> int:
-    renderer = HtmlRenderer()
+    builders = [PageBuilder(atlas) for atlas in atlases]
+    models = [(atlas.document.model, atlas.document.title) for atlas in atlases]
     total = sum(len(atlas) for atlas in atlases)
     done = 0
-    (folder / ASSETS).mkdir()
-    (folder / ASSETS / "atlas.css").write_bytes(stylesheet())
-    (folder / ASSETS / "icon.svg").write_bytes(icon())
+    for name in assets():
+        _write(folder / ASSETS / name, asset(name) or b"")
     (folder / MARKER).write_text("Made by `oma export`; replaced as a whole by the next one.\n", encoding="utf-8")
-    listing = renderer.index([list_atlas(atlas) for atlas in atlases])
-    (folder / "index.html").write_bytes(listing.encode("utf-8", errors="replace"))
-    for atlas in atlases:
-        builder = PageBuilder(atlas)
-        for node in atlas:
-            page = builder.page(node)
-            place = folder / page_folder(page.model, page.address)
-            place.mkdir(parents=True, exist_ok=True)
-            html = renderer.page(page, atlas)
-            (place / "index.html").write_bytes(html.encode("utf-8", errors="replace"))
-            (place / "index.md").write_bytes(render_markdown(page).encode("utf-8", errors="replace"))
-            (place / "index.json").write_bytes(msgspec.json.encode(page))
+    mechanisms = MechanismPages(builders)
+    listing = SiteHtml().index([list_atlas(builder) for builder in builders], has_mechanisms=mechanisms.any)
+    _write(folder / "index.html", _encode(listing))
+    for place, html in mechanisms.pages():
+        _write(folder / place / "index.html", _encode(html))
+    for builder in builders:
+        renderer = NodeHtml(builder, models)
+        model = builder.document.model
+        _write(folder / ASSETS / "math" / f"{model}.css", renderer.typesetter.stylesheet())
+        _write(folder / ASSETS / "search" / f"{model}.js", search_script(builder))
+        for node in builder.atlas:
+            _write_page(folder, builder, renderer, node)
             done += 1
             if progress is not None:
                 progress(done, total)
     return done
+
+
+def _write_page(folder: Path, builder: PageBuilder, renderer: NodeHtml, node: Node) -> None:
+    page = builder.page(node)
+    place = folder / page_folder(page.model, page.address)
+    place.mkdir(parents=True, exist_ok=True)
+    markdown = render_markdown(page)
+    (place / "index.html").write_bytes(_encode(renderer.page(page, markdown=markdown)))
+    (place / "index.md").write_bytes(_encode(markdown))
+    (place / "index.json").write_bytes(msgspec.json.encode(page))
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", errors="replace")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def _swap(building: Path, folder: Path) -> None:

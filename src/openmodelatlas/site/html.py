@@ -1,8 +1,8 @@
-"""Pages as HTML: readable, linkable and printable without scripts. Every datum is escaped."""
+"""What all HTML pages share: templates, filters, the pages that belong to no atlas. Every datum is escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,12 @@ import msgspec
 from markupsafe import Markup, escape
 
 from openmodelatlas.annotation.counting import ranges_text
-from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.evidence.excerpt import omission
-from openmodelatlas.evidence.sources import Evidence
-from openmodelatlas.site.fields import Page, PageArgument, PageChild
-from openmodelatlas.site.highlight import Highlighter, cold_reason
+from openmodelatlas.site.fields import PageDimension, PageInput, PageOutput
+from openmodelatlas.site.highlight import cold_reason
+from openmodelatlas.site.latex import split
 from openmodelatlas.site.listing import Listing
-from openmodelatlas.site.paths import page_folder, to_root
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
-
-_SHOWN_OUTPUTS = 8
+from openmodelatlas.site.words import lines_text, numbers_text, one_line, safe_url, short_revision
 
 _FOLDER = Path(__file__).parent
 
@@ -32,69 +27,34 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-class HtmlRenderer:
-    """Renders pages; templates are compiled once, code is highlighted once."""
+class SiteHtml:
+    """Renders the pages that belong to no single node."""
 
-    def __init__(self) -> None:
-        self._highlighter = Highlighter()
-        environment = _environment()
-        self._page = environment.get_template("page.html")
-        self._index = environment.get_template("index.html")
-        self._message = environment.get_template("message.html")
-
-    def page(self, page: Page, atlas: Atlas) -> str:
-        """The page as one HTML document, for the folder that :func:`page_folder` gives.
-
-        Args:
-            page: what it says.
-            atlas: what it was built from, for the parts of excerpts that open on demand.
-        """
-        code = page.code
-        highlighted = None
-        if code is not None:
-            highlighted = self._highlighter.html(
-                code.text, code.lines[0], own=code.own_lines, columns=code.own_columns, unreached=code.unreached
-            )
-        root = to_root(page.model, page.address)
-        rendered: str = self._page.render(
-            page=page,
-            code_html=highlighted,
-            excerpts=[_excerpt_parts(source, atlas.lines_of(source.file)) for source in page.sources],
-            children=_split_children(page.children),
-            arguments=_split_arguments(page.arguments),
-            attributes=_split_arguments(page.attributes),
-            shown_outputs=_SHOWN_OUTPUTS,
-            root=root,
-            href=_linker(page.model, root),
+    def index(self, models: Sequence[Listing], *, has_mechanisms: bool = False) -> str:
+        """The library, for the root of the site, with a link to the mechanisms if there are any."""
+        data = {"models": [{"model": item.model, "title": item.title} for item in models if item.problem is None]}
+        rendered: str = template("index.html").render(
+            models=models, root="", data=embedded(data), has_mechanisms=has_mechanisms
         )
         return visible(rendered)
 
-    def index(self, models: list[Listing]) -> str:
-        """The page that lists the models, for the root of the site."""
-        return self._index.render(models=models, root="")
-
-    def message(self, title: str, text: str, links: list[tuple[str, str]], root: str = "/") -> str:
+    def message(self, title: str, text: str, links: Sequence[tuple[str, str]], root: str = "/") -> str:
         """A page that says something went wrong, with links as (text, address)."""
-        return self._message.render(title=title, text=text, links=links, root=root)
+        rendered: str = template("message.html").render(title=title, text=text, links=links, root=root)
+        return visible(rendered)
 
 
-def stylesheet() -> bytes:
-    """The one style sheet of all pages."""
-    return (_FOLDER / "assets" / "atlas.css").read_bytes()
+def template(name: str) -> jinja2.Template:
+    """A template by its file's name; compiled once."""
+    return _environment().get_template(name)
 
 
-def icon() -> bytes:
-    """The sign that a browser shows beside a page's title, as SVG."""
-    return (_FOLDER / "assets" / "icon.svg").read_bytes()
-
-
-def _linker(model: str, root: str) -> Any:
-    """A function from an address to a relative link."""
-
-    def href(address: str) -> str:
-        return f"{root}{page_folder(model, address)}/index.html"
-
-    return href
+def embedded(value: Any) -> Markup:
+    """JSON for a script element of type ``application/json``: nothing in it can end the element."""
+    text = msgspec.json.encode(value).decode()
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (no sign of HTML is left)
 
 
 @lru_cache(maxsize=1)
@@ -109,11 +69,16 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(
         ticks=_ticks,
+        plain_text=_plain_text,
+        breakable=_breakable,
         shape=_shape,
+        bytes=_bytes,
         ranges=ranges_text,
         thousands="{:,}".format,
+        short_number=_short_number,
         number=lambda value: f"{value:.6g}" if isinstance(value, float) else str(value),
         lines=lines_text,
+        numbers=numbers_text,
         safe_url=safe_url,
         unended=lambda text: text.rstrip(". "),
         cold_reason=cold_reason,
@@ -135,36 +100,59 @@ def _ticks(text: str) -> Markup:
     )
 
 
+def _plain_text(text: str) -> str:
+    """The text without its mark-up, for places that can hold none."""
+    return "".join(content for _, content in split(text))
+
+
+def _short_number(number: int) -> str:
+    """Three digits and a unit: ``1.03 T``, ``32.9 B``, ``124 M``."""
+    for power, unit in ((12, "T"), (9, "B"), (6, "M"), (3, "K")):
+        if number >= 10**power:
+            return f"{number / 10**power:.3g} {unit}"
+    return str(number)
+
+
+def _breakable(name: str) -> Markup:
+    """A dotted name that may break after its dots and underscores."""
+    return Markup(str(escape(name)).replace(".", ".<wbr>").replace("_", "_<wbr>"))  # noqa: S704  (escaped)
+
+
 @lru_cache(maxsize=4096)
-def _shape(shape: tuple[Any, ...] | None) -> Markup:
-    """A shape in brackets; each axis tells its expression and note as title."""
+def _shape(shape: tuple[PageDimension, ...] | None) -> Markup:
+    """A shape in brackets; each axis tells its expression and note as title, and what it is made of as data."""
     if shape is None:
         return Markup('<span class="missing">shape not recorded</span>')
-    items = []
-    for dimension in shape:
-        title = "; ".join(text for text in (dimension.expression, dimension.note) if text)
-        items.append(Markup('<span class="dim {}" title="{}">{}</span>').format(dimension.kind, title, dimension.text))
-    return Markup('<span class="shape">[{}]</span>').format(Markup(", ").join(items))
+    return Markup('<span class="shape">[{}]</span>').format(Markup(", ").join(_axis(item) for item in shape))
 
 
-def _excerpt_parts(source: Evidence, lines: Sequence[str]) -> list[tuple[str | None, str]]:
-    """Parts of an excerpt as (the line that stands for it, or ``None`` if it is shown; text)."""
-    return [
-        (omission(part) if part.omitted else None, "\n".join(lines[part.first - 1 : part.last]))
-        for part in source.parts
-    ]
+def _axis(dimension: PageDimension) -> Markup:
+    data = {"expression": dimension.expression, "symbol": dimension.symbol}
+    data["name"] = dimension.name if dimension.expression is not None else None
+    data["value"] = str(dimension.value) if dimension.value is not None and dimension.expression is not None else None
+    attributes = Markup("").join(
+        Markup(' data-{}="{}"').format(key, value) for key, value in data.items() if value is not None
+    )
+    title = "; ".join(text for text in (dimension.expression, dimension.note) if text)
+    if title:
+        attributes += Markup(' title="{}"').format(title)
+    return Markup('<span class="dim {}"{}>{}</span>').format(dimension.kind, attributes, dimension.text)
 
 
-def _split_children(children: tuple[PageChild, ...]) -> dict[str, list[PageChild]]:
-    groups: dict[str, list[PageChild]] = {"steps": [], "plumbing": [], "tensors": []}
-    for child in children:
-        groups["tensors" if child.kind == "tensor" else "plumbing" if child.plumbing else "steps"].append(child)
-    return groups
+def _bytes(port: PageInput | PageOutput) -> Markup:
+    """The size of a tensor in bytes, where its sizes are known; of what the run decides, a place for it."""
+    if not port.shape or port.dtype is None or any(not _factor(item) for item in port.shape):
+        return Markup("")
+    expression = "*".join(_factor(item) for item in port.shape)
+    return Markup(' <span class="bytes" data-expression="{}" data-dtype="{}"></span>').format(expression, port.dtype)
 
 
-def _split_arguments(arguments: tuple[PageArgument, ...]) -> dict[str, Any]:
-    """Arguments that say something, and the names of those that are ``None``."""
-    return {
-        "given": [item for item in arguments if item.text != "None"],
-        "none": [item.name for item in arguments if item.text == "None"],
-    }
+def _factor(dimension: PageDimension) -> str:
+    if dimension.expression is not None:
+        return f"({dimension.expression})"
+    return str(dimension.value) if dimension.value is not None else ""
+
+
+def join_words(words: Iterable[str]) -> str:
+    """Words separated by blanks, each once."""
+    return " ".join(dict.fromkeys(word for word in words if word))

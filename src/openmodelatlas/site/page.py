@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+import msgspec
+
+from openmodelatlas.annotation.knowledge import NodeKnowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.sources import EvidenceFinder
-from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port, Unreached
+from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port
 from openmodelatlas.graph.outcomes import branches_of
 from openmodelatlas.site.arguments import page_arguments, page_attributes
+from openmodelatlas.site.claimed import SourceFinder
 from openmodelatlas.site.constants import constants
 from openmodelatlas.site.describe import describe_node
 from openmodelatlas.site.dimensions import DimensionWriter, shape_text
@@ -20,22 +23,28 @@ from openmodelatlas.site.fields import (
     PageBranch,
     PageCheck,
     PageChild,
-    PageCode,
+    PageInput,
     PageLayers,
+    PageOutput,
     PageParameter,
     PageParameters,
     PageProvenance,
     PageRepeat,
     PageSymbol,
     PageTensor,
-    PageUnreached,
     PageVariation,
 )
+from openmodelatlas.site.knowing import KnowledgeWriter, differences, mechanism, statements, with_lines
+from openmodelatlas.site.latex import without_marks
+from openmodelatlas.site.layers import Layers
+from openmodelatlas.site.naming import named, rename
 from openmodelatlas.site.neighbours import Neighbours
 from openmodelatlas.site.ports import PortWriter
+from openmodelatlas.site.source_code import CodeWriter, columns
 from openmodelatlas.site.words import crumb_label, heading
 
 _SHOWN_ELEMENTS = 8
+_NOTHING = NodeKnowledge()
 
 
 def build_page(atlas: Atlas, address: str) -> Page:
@@ -48,35 +57,50 @@ def build_page(atlas: Atlas, address: str) -> Page:
     return PageBuilder(atlas).page(atlas[address])
 
 
+class LevelPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The inside of a node as a list: the node's address, what it is called, and what is directly inside."""
+
+    model_title: str
+    address: str
+    label: str
+    children: tuple[PageChild, ...]
+
+
 class PageBuilder:
     """Builds pages of one atlas; what pages share is computed once."""
 
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
-        self._document = atlas.document
-        self._nodes = atlas.document.nodes
-        self._evidence = EvidenceFinder(atlas.document, atlas.lines_of)
-        self._dimensions = DimensionWriter(atlas.document.sizes)
-        self._neighbours = Neighbours(atlas.document.nodes)
-        self._ports = PortWriter(atlas.document, self._dimensions, self._neighbours)
+        self.knowledge = atlas.knowledge
+        self.document = named(atlas.document, self.knowledge)
+        self._nodes = self.document.nodes
+        evidence = EvidenceFinder(self.document, atlas.lines_of, self.knowledge)
+        self._sources = SourceFinder(self.document, self.knowledge, atlas.lines_of, evidence)
+        self._code = CodeWriter(atlas, self.document, evidence)
+        self._knowing = KnowledgeWriter(self.document)
+        self._dimensions = DimensionWriter(self.document.sizes)
+        self._neighbours = Neighbours(self._nodes)
+        self._ports = PortWriter(self.document, self._dimensions, self._neighbours)
+        self.layers = Layers(self._nodes)
+        self._levels = frozenset(atlas.drawings.levels)
         self._conditions: dict[tuple[str, str, int, int], list[Node]] = {}
         self._operations: dict[str, int] = {}
-        self._parameters: dict[str, PageParameter] = {}
-        self._texts: dict[tuple[str, int, int], str] = {}
+        self._parameters: dict[tuple[str, str | None], PageParameter] = {}
+        self._dtype: str | None = None
         self._provenance = self._build_provenance()
 
     def page(self, node: Node) -> Page:
         """The page of ``node``. Raises as :func:`build_page`."""
-        inputs = tuple(self._ports.input(node, port) for port in node.inputs)
-        outputs = tuple(self._ports.output(node, port) for port in node.outputs)
-        if node.tensor is not None and not outputs:
-            outputs = (self._ports.output(node, Port(name=node.title, tensor=node.address, source="tensor")),)
-        first = self._ports.first_shape(node)
+        node = rename(node, self.knowledge)
+        known = self.known(node.address)
+        formulas = self._knowing.formulas(known)
+        explained = statements(known.explanation)
+        inputs, outputs = self._ports_of(node, known)
         siblings = self._nodes[node.parent].children if node.parent is not None else ()
         place = siblings.index(node.address) if node.address in siblings else -1
         return Page(
-            model=self._document.model,
-            model_title=self._document.title,
+            model=self.document.model,
+            model_title=self.document.title,
             address=node.address,
             title=heading(node),
             label=crumb_label(node),
@@ -84,28 +108,35 @@ class PageBuilder:
             phase=node.phase,
             breadcrumb=tuple(self._crumb(above.address) for above in self.atlas.parents(node)[1:]),
             symbol=_symbol(node),
-            description=describe_node(
-                node,
-                self._nodes,
-                operations=self._count_operations(node),
-                axes=[dimension.text for dimension in first],
-                layers=self._count_layers() if node.kind == "model" else 0,
-            ),
+            description=self._description(node, known),
+            role=known.role,
+            family=known.family,
+            mechanism=mechanism(known.mechanism) if known.mechanism is not None else None,
+            mechanisms=tuple(mechanism(item) for item in known.mechanisms),
             parameters=PageParameters(
                 count=node.parameter_count,
                 each=node.parameter_count_each,
-                tensors=tuple(self._parameter(name) for name in node.parameters if name in self._document.parameters),
+                tensors=tuple(
+                    self._parameter(name, known.symbols.get(name))
+                    for name in node.parameters
+                    if name in self.document.parameters
+                ),
             ),
-            formula=None,
+            formula=formulas[0].latex if formulas else None,
+            formulas=formulas,
             inputs=inputs,
             outputs=outputs,
-            explanation=(),
-            code=self._code(node),
-            sources=self._evidence.evidence(node),
+            explanation=tuple(with_lines(item) for item in explained),
+            statements=explained,
+            differences=differences(known.differences),
+            code=self._code.code(node),
+            sources=self._sources.sources(node),
             layers=PageLayers(
                 members=node.members,
                 branches=tuple(self._branch(branch, node) for branch in branches_of(node, self._nodes)),
             ),
+            same_place=self.layers.same_place(node),
+            level=self.level(node),
             function=node.function,
             module=node.module,
             class_name=node.class_name,
@@ -121,6 +152,68 @@ class PageBuilder:
             provenance=self._provenance,
             atlas=self._about_atlas() if node.kind == "model" else None,
         )
+
+    def known(self, address: str) -> NodeKnowledge:
+        """What is known of the node at ``address``; empty if that is nothing."""
+        return self.knowledge.nodes.get(address, _NOTHING)
+
+    def lights(self, address: str) -> dict[str, list[str]]:
+        """Addresses and parameter names that light with each term of the node's formulas."""
+        return self._knowing.lights(self.known(address))
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the published model: that of most of its parameters."""
+        if self._dtype is None:
+            elements: dict[str, int] = {}
+            for fact in self.document.parameters.values():
+                elements[fact.dtype] = elements.get(fact.dtype, 0) + fact.each * fact.count
+            self._dtype = max(elements, key=lambda dtype: elements[dtype], default="float32")
+        return self._dtype
+
+    def level_page(self, address: str) -> LevelPage:
+        """What stands beside the pages of what is inside the node at ``address``."""
+        node = self._nodes[address]
+        return LevelPage(
+            model_title=self.document.title,
+            address=address,
+            label=crumb_label(node),
+            children=tuple(self._child(self._nodes[child], node) for child in node.children),
+        )
+
+    def level(self, node: Node) -> str:
+        """The node whose inside is shown beside the page: its own, or that of the node around it."""
+        inside = node.children and node.kind not in ("operation", "kernel", "tensor")
+        if inside and (node.address in self._levels or not self._levels):
+            return node.address
+        while node.parent is not None:
+            node = self._nodes[node.parent]
+            if node.address in self._levels or not self._levels:
+                return node.address
+        return ""
+
+    def _ports_of(self, node: Node, known: NodeKnowledge) -> tuple[tuple[PageInput, ...], tuple[PageOutput, ...]]:
+        ports = node.outputs
+        if node.tensor is not None and not ports:
+            ports = (Port(name=node.title, tensor=node.address, source="tensor"),)
+        symbols = known.symbols
+        return (
+            tuple(self._ports.input(node, port, symbols.get(port.tensor)) for port in node.inputs),
+            tuple(self._ports.output(node, port, symbols.get(port.tensor)) for port in ports),
+        )
+
+    def _description(self, node: Node, known: NodeKnowledge) -> str:
+        """What is known of the node in words, then what the recording adds to it."""
+        if known.sentence is not None and node.kind in ("operation", "kernel", "tensor"):
+            return known.sentence
+        automatic = describe_node(
+            node,
+            self._nodes,
+            operations=self._count_operations(node),
+            axes=[dimension.text for dimension in self._ports.first_shape(node)],
+            layers=self._count_layers() if node.kind == "model" else 0,
+        )
+        return automatic if known.sentence is None else f"{known.sentence.rstrip()} {automatic}"
 
     def _crumb(self, address: str) -> Crumb:
         return self._neighbours.crumb(address)
@@ -140,11 +233,11 @@ class PageBuilder:
     def _count_layers(self) -> int:
         return len({number for node in self._nodes.values() for number in node.members})
 
-    def _parameter(self, name: str) -> PageParameter:
-        written = self._parameters.get(name)
+    def _parameter(self, name: str, latex: str | None) -> PageParameter:
+        written = self._parameters.get((name, latex))
         if written is None:
-            fact: ParameterFact = self._document.parameters[name]
-            written = self._parameters[name] = PageParameter(
+            fact: ParameterFact = self.document.parameters[name]
+            written = self._parameters[name, latex] = PageParameter(
                 name=fact.name,
                 aliases=fact.aliases,
                 kind=fact.kind,
@@ -154,63 +247,9 @@ class PageBuilder:
                 count=fact.count,
                 owner=fact.owner if fact.owner in self._nodes else None,
                 readers=fact.readers,
+                latex=latex,
             )
         return written
-
-    def _text(self, lines: Lines) -> str:
-        key = (lines.file, lines.first, lines.last)
-        if key not in self._texts:
-            self._texts[key] = self.atlas.text_of(Lines(file=lines.file, first=lines.first, last=lines.last))
-        return self._texts[key]
-
-    def _code(self, node: Node) -> PageCode | None:
-        holder = node
-        if node.code is None and node.tensor is not None and node.tensor.producer in self._nodes:
-            holder = self._nodes[node.tensor.producer]
-        code = holder.code or self._code_around(node)
-        if code is None or code.file not in self._document.files:
-            return None
-        own = node.symbol.lines if node.symbol is not None else None
-        if own is not None and not (own.file == code.file and code.first <= own.first <= own.last <= code.last):
-            own = None
-        cited = self._document.files[code.file]
-        url = cited.url
-        if url is not None:
-            url = url.replace("{first}", str(code.first)).replace("{last}", str(code.last))
-        return PageCode(
-            file=cited.path,
-            lines=(code.first, code.last),
-            text=self._text(code),
-            name=self._evidence.code_name(code),
-            own_lines=(own.first, own.last) if own is not None else None,
-            own_columns=_columns(own) if own is not None else None,
-            url=url,
-            unreached=tuple(_unreached(item) for item in self._unreached_within(node, code)),
-        )
-
-    def _code_around(self, node: Node) -> Lines | None:
-        """The code that runs a module of PyTorch's own, which has no code in the atlas."""
-        own = node.symbol.lines if node.symbol is not None else None
-        while own is not None and node.parent is not None:
-            node = self._nodes[node.parent]
-            code = node.code
-            if code is not None and code.file == own.file and code.first <= own.first <= own.last <= code.last:
-                return code
-        return None
-
-    def _unreached_within(self, node: Node, code: Lines) -> Sequence[Unreached]:
-        """Unreached lines within ``code``: the node's own, or those of the nearest node around it that has any."""
-        current: Node | None = node
-        while current is not None:
-            inside = [
-                item
-                for item in current.unreached
-                if item.lines.file == code.file and code.first <= item.lines.first and item.lines.last <= code.last
-            ]
-            if inside:
-                return inside
-            current = self._nodes[current.parent] if current.parent is not None else None
-        return ()
 
     def _tensor(self, node: Node) -> PageTensor | None:
         fact = node.tensor
@@ -240,6 +279,8 @@ class PageBuilder:
         if node.tensor is not None:
             ports = (Port(name=node.title, tensor=node.address, source="tensor"),)
         shapes = [self._ports.shape(port) for port in ports]
+        known = self.known(node.address)
+        latex = without_marks(known.formulas[0].latex) if known.formulas else known.symbols.get(node.address)
         return PageChild(
             label=crumb_label(node),
             address=node.address,
@@ -253,6 +294,9 @@ class PageBuilder:
             outputs=tuple(shape_text(shape) for shape, _, _ in shapes),
             dtypes=tuple(dtype for _, dtype, _ in shapes),
             members=node.members if node.members != around.members else (),
+            family=known.family,
+            latex=latex,
+            reads=self._ports.makers(node),
         )
 
     def _branch(self, branch: Branch, node: Node) -> PageBranch:
@@ -279,7 +323,7 @@ class PageBuilder:
         return self._conditions.get((phase, lines.file, lines.first, lines.last), [])
 
     def _build_provenance(self) -> PageProvenance:
-        origin = self._document.provenance
+        origin = self.document.provenance
         return PageProvenance(
             kind=origin.source,
             repository=origin.repository,
@@ -292,7 +336,7 @@ class PageBuilder:
         )
 
     def _about_atlas(self) -> PageAtlas:
-        document = self._document
+        document = self.document
         return PageAtlas(
             nodes=len(document.nodes),
             checks=tuple(PageCheck(name=item.name, passed=item.passed, detail=item.detail) for item in document.checks),
@@ -305,27 +349,11 @@ class PageBuilder:
         )
 
 
-def _columns(lines: Lines) -> tuple[int, int] | None:
-    if lines.column is None or lines.end_column is None:
-        return None
-    return lines.column, lines.end_column
-
-
 def _symbol(node: Node) -> PageSymbol | None:
     if node.symbol is None:
         return None
     lines = node.symbol.lines
-    return PageSymbol(text=node.symbol.text, file=lines.file, lines=(lines.first, lines.last), columns=_columns(lines))
-
-
-def _unreached(item: Unreached) -> PageUnreached:
-    lines = item.lines
-    return PageUnreached(
-        file=lines.file,
-        lines=(lines.first, lines.last),
-        condition=item.condition,
-        condition_line=item.condition_line,
-    )
+    return PageSymbol(text=node.symbol.text, file=lines.file, lines=(lines.first, lines.last), columns=columns(lines))
 
 
 def _repeat(node: Node) -> PageRepeat | None:

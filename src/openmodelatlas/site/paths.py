@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from openmodelatlas.errors import UsageError
 
 ASSETS = "_assets"
+MECHANISMS = "mechanisms"
 
 _SEGMENT = re.compile(r"[a-z0-9]+(?:-+[a-z0-9]+)*")
 _MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
@@ -29,7 +30,23 @@ def page_folder(model: str, address: str) -> PurePosixPath:
     for segment in segments:
         if not _SEGMENT.fullmatch(segment) or len(segment) > 200:
             raise UsageError(f"{address!r} cannot be the address of a page.")
-    return PurePosixPath(model, *(f"{segment}_" if segment in _DEVICES else segment for segment in segments))
+    if segments and segments[0] == MECHANISMS:  # the folder of that name is another
+        segments[0] = f"{MECHANISMS}_"
+    parts = (f"{segment}_" if segment in _DEVICES else segment for segment in segments)
+    return PurePosixPath(f"{MECHANISMS}_" if model == MECHANISMS else model, *parts)
+
+
+@lru_cache(maxsize=4096)
+def mechanism_folder(model: str | None, mechanism: str = "") -> PurePosixPath:
+    """The folder of a mechanism's page within a model, or over all of them; of the list of mechanisms if none is named.
+
+    Raises:
+        UsageError: the mechanism is not made of lower-case letters, digits and hyphens.
+    """
+    if mechanism and not _SEGMENT.fullmatch(mechanism):
+        raise UsageError(f"{mechanism!r} cannot be the address of a mechanism.")
+    around = page_folder(model, "") if model is not None else PurePosixPath()
+    return around / MECHANISMS / mechanism
 
 
 def address_in(path: str) -> tuple[str, str]:
@@ -38,7 +55,9 @@ def address_in(path: str) -> tuple[str, str]:
     segments = [
         segment.removesuffix("_") if segment.removesuffix("_") in _DEVICES else segment for segment in rest.split("/")
     ]
-    return model, "/".join(segments)
+    if segments[0] == f"{MECHANISMS}_":
+        segments[0] = MECHANISMS
+    return MECHANISMS if model == f"{MECHANISMS}_" else model, "/".join(segments)
 
 
 def to_root(model: str, address: str) -> str:

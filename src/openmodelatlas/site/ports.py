@@ -79,8 +79,15 @@ class PortWriter:
     def _others(self, node: Node, tensors: Sequence[str]) -> tuple[Crumb, ...]:
         return tuple(self._neighbours.maker(node, tensor) for tensor in tensors)
 
-    def input(self, node: Node, port: Port) -> PageInput:
-        """Something that ``node`` reads."""
+    def makers(self, node: Node) -> tuple[Crumb, ...]:
+        """What makes the tensors that ``node`` reads, as seen from it, each once; parameters left out."""
+        facts = [self._fact(port.tensor) for port in node.inputs if port.source not in ("parameter", "buffer")]
+        producers = [fact.producer for fact in facts if fact is not None and fact.producer is not None]
+        crumbs = [self._neighbours.maker(node, producer) for producer in dict.fromkeys(producers)]
+        return tuple({crumb.address: crumb for crumb in crumbs}.values())
+
+    def input(self, node: Node, port: Port, latex: str | None = None) -> PageInput:
+        """Something that ``node`` reads, with its symbol if it has one."""
         shape, dtype, note = self.shape(port)
         is_parameter = port.source in ("parameter", "buffer")
         fact = None if is_parameter else self._fact(port.tensor)
@@ -97,10 +104,11 @@ class PortWriter:
             via=tuple(self._neighbours.step(address) for address in port.via),
             others=self._others(node, port.others),
             note=note,
+            latex=latex,
         )
 
-    def output(self, node: Node, port: Port) -> PageOutput:
-        """Something that ``node`` gives."""
+    def output(self, node: Node, port: Port, latex: str | None = None) -> PageOutput:
+        """Something that ``node`` gives, with its symbol if it has one."""
         shape, dtype, note = self.shape(port)
         fact = self._fact(port.tensor)
         consumers = fact.consumers if fact is not None else ()
@@ -115,4 +123,5 @@ class PortWriter:
             via=tuple(self._neighbours.step(address) for address in port.via),
             others=self._others(node, port.others),
             note=note,
+            latex=latex,
         )

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from openmodelatlas.bundle import schema as bundle_schema
-from openmodelatlas.site.fields import PAGE_FORMAT, Page
+from openmodelatlas.site.fields import Page
+from openmodelatlas.site.fields.page import PAGE_FORMAT
 from openmodelatlas.site.fields.view import FrontEnd
 
 PAGE_SCHEMA = "page.schema.json"

@@ -18,6 +18,11 @@ def lines_text(lines: LineRange) -> str:
     return f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]}–{lines[1]}"
 
 
+def numbers_text(lines: LineRange) -> str:
+    """``5`` or ``5–9``."""
+    return str(lines[0]) if lines[0] == lines[1] else f"{lines[0]}–{lines[1]}"
+
+
 def short_revision(revision: str) -> str:
     """Hashes are shown as twelve characters, versions whole."""
     return revision[:12] if re.fullmatch(r"[0-9a-f]{40,64}", revision) else revision

@@ -1,0 +1,45 @@
+"""The files that pages load: our style sheet and sign, and what the build hook puts beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+_FOLDER = Path(__file__).parent
+_SERVED = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8"}
+_SERVED |= {".woff2": "font/woff2"}
+
+
+def stylesheet() -> bytes:
+    """The style sheet of all pages."""
+    return asset("atlas.css") or b""
+
+
+def icon() -> bytes:
+    """The sign that a browser shows beside a page's title, as SVG."""
+    return asset("icon.svg") or b""
+
+
+def assets() -> Iterator[str]:
+    """Names of all files, such as ``katex/fonts/KaTeX_Main-Regular.woff2``, sorted."""
+    for path in sorted(_FOLDER.rglob("*")):
+        if path.is_file() and path.suffix in _SERVED and not path.name.startswith("."):
+            yield path.relative_to(_FOLDER).as_posix()
+
+
+def asset(name: str) -> bytes | None:
+    """The bytes of one file; ``None`` if there is none of that name."""
+    if name not in _names():
+        return None
+    return _FOLDER.joinpath(*PurePosixPath(name).parts).read_bytes()
+
+
+def content_type(name: str) -> str:
+    """The media type of a file by the end of its name."""
+    return _SERVED.get(PurePosixPath(name).suffix, "application/octet-stream")
+
+
+@lru_cache(maxsize=1)
+def _names() -> frozenset[str]:
+    return frozenset(assets())

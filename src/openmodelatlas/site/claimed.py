@@ -1,0 +1,107 @@
+"""The sources of a page: what is claimed of the node and of what encloses or produces it, each with its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from openmodelatlas.annotation.knowledge import Claim, Knowledge
+from openmodelatlas.evidence.excerpt import divide, excerpt_text
+from openmodelatlas.evidence.sources import Evidence, EvidenceFinder
+from openmodelatlas.graph.document import Document, Lines, Node
+from openmodelatlas.site.words import crumb_label, name_within
+
+Kind = Literal["direct", "contextual"]
+
+
+class SourceFinder:
+    """Finds the sources of pages of one atlas.
+
+    Args:
+        document: its nodes, under the names that pages use.
+        knowledge: claims of nodes.
+        lines_of: gives the lines of cited files.
+        evidence: what the recording alone proves.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        knowledge: Knowledge,
+        lines_of: Callable[[str], Sequence[str]],
+        evidence: EvidenceFinder,
+    ) -> None:
+        self._document = document
+        self._nodes: Mapping[str, Node] = document.nodes
+        self._knowledge = knowledge
+        self._lines_of = lines_of
+        self._evidence = evidence
+
+    def sources(self, node: Node) -> tuple[Evidence, ...]:
+        """Direct evidence first, then what is inherited; the same claim about the same lines once.
+
+        Raises:
+            BundleError: from ``lines_of``.
+        """
+        automatic = self._evidence.evidence(node)
+        own = self._claims(node)
+        found = [self._claimed(claim, node, node, "direct") for claim in own]
+        if not own:
+            found += [item for item in automatic if item.kind == "direct"]
+        for around in self._owners(node):
+            found += [self._claimed(claim, around, node, "contextual") for claim in self._claims(around)]
+        cited = {(item.file, item.lines) for item in found}
+        found += [item for item in automatic if item.kind == "contextual" and (item.file, item.lines) not in cited]
+        unique = {(item.claim, item.file, item.lines): item for item in reversed(found)}
+        return tuple(item for item in found if unique.get((item.claim, item.file, item.lines)) is item)
+
+    def _claims(self, node: Node) -> Sequence[Claim]:
+        known = self._knowledge.nodes.get(node.address)
+        claims = known.claims if known is not None else ()
+        return [claim for claim in claims if claim.lines.file in self._document.files]
+
+    def _owners(self, node: Node) -> Iterator[Node]:
+        """The nearest node around ``node`` of which something is claimed, then what produces it."""
+        around = node
+        while around.parent is not None:
+            around = self._nodes[around.parent]
+            if self._claims(around):
+                yield around
+                break
+        producer = node.tensor.producer if node.tensor is not None else None
+        if producer is not None and producer in self._nodes:
+            yield self._nodes[producer]
+
+    def _claimed(self, claim: Claim, owner: Node, node: Node, kind: Kind) -> Evidence:
+        lines = claim.lines
+        cited = self._document.files[lines.file]
+        own = _inside(node, lines) or _inside(owner, lines)
+        parts = divide(lines.first, lines.last, own=own, direct=kind == "direct")
+        url = cited.url
+        if url is not None:
+            url = url.replace("{first}", str(lines.first)).replace("{last}", str(lines.last))
+        return Evidence(
+            kind=kind,
+            origin=name_within(owner) if owner.kind == "operation" else crumb_label(owner),
+            claim=claim.text,
+            id=claim.id,
+            repository=cited.repository,
+            file=cited.path,
+            revision=cited.revision,
+            lines=(lines.first, lines.last),
+            own_lines=own if own != (lines.first, lines.last) else None,
+            url=url,
+            sha256=claim.sha256,
+            excerpt=excerpt_text(self._lines_of(lines.file), parts),
+            parts=parts,
+        )
+
+
+def _inside(node: Node, lines: Lines) -> tuple[int, int] | None:
+    """The lines of the node's symbol, if they are a part of ``lines``."""
+    if node.symbol is None:
+        return None
+    own = node.symbol.lines
+    if own.file != lines.file or not lines.first <= own.first <= own.last <= lines.last:
+        return None
+    return own.first, own.last

@@ -1,0 +1,201 @@
+"""Pages of mechanisms: what each is, and every place where a model has it; over all models, and within one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openmodelatlas.annotation.knowledge import NodeKnowledge
+from openmodelatlas.catalogue.entry import Mechanism, Note
+from openmodelatlas.catalogue.load import fill_formula, load
+from openmodelatlas.errors import CatalogueError
+from openmodelatlas.graph.document import Node
+from openmodelatlas.site.fields.view import LibraryData, ModelName
+from openmodelatlas.site.html import embedded, template
+from openmodelatlas.site.knowing import mechanism as named
+from openmodelatlas.site.knowing import verdict
+from openmodelatlas.site.latex import without_marks
+from openmodelatlas.site.page import PageBuilder
+from openmodelatlas.site.paths import mechanism_folder, page_folder
+from openmodelatlas.site.typesetting import Typesetter
+from openmodelatlas.site.visible import visible
+from openmodelatlas.site.words import crumb_label, heading
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node that is a mechanism: what it is called, where it is, its formula with the verdict, and its link."""
+
+    title: str
+    trail: str
+    link: str
+    latex: str | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlaces:
+    """The places of one model: its identifier, its title, its own page of the mechanism, and the places."""
+
+    model: str
+    title: str
+    link: str
+    places: tuple[Place, ...]
+
+
+class MechanismPages:
+    """Renders the pages of mechanisms of some atlases.
+
+    Args:
+        builders: of the atlases, in the order of the library.
+    """
+
+    def __init__(self, builders: Sequence[PageBuilder]) -> None:
+        self._builders = builders
+        self._places = {builder.document.model: _places_of(builder) for builder in builders}
+        used = dict.fromkeys(name for places in self._places.values() for name in places)
+        self._entries = _entries()
+        self.names = tuple(sorted(used, key=lambda name: named(name).title.lower()))
+        self._setters = {builder.document.model: Typesetter(builder.atlas.drawings.formulas) for builder in builders}
+
+    @property
+    def any(self) -> bool:
+        """Whether any atlas has a mechanism."""
+        return bool(self.names)
+
+    def pages(self) -> Iterator[tuple[str, str]]:
+        """Every page as (folder, HTML)."""
+        if not self.any:
+            return
+        yield str(mechanism_folder(None)), self.index()
+        for name in self.names:
+            yield str(mechanism_folder(None, name)), self.mechanism(name)
+        for model, places in self._places.items():
+            yield str(mechanism_folder(model)), self.index(model)
+            for name in places:
+                yield str(mechanism_folder(model, name)), self.mechanism(name, model)
+
+    def has(self, name: str, model: str | None = None) -> bool:
+        """Whether a model, or any of them, has the mechanism."""
+        return name in (self.names if model is None else self._places.get(model, {}))
+
+    def index(self, model: str | None = None) -> str:
+        """The list of mechanisms that the models (or one) have, by family."""
+        names = self.names if model is None else [name for name in self.names if name in self._places[model]]
+        families: dict[str, list[dict[str, Any]]] = {}
+        for name in names:
+            entry = self._entries.get(name)
+            models = self._models(name, model, "")
+            row = {
+                "id": name,
+                "title": named(name).title,
+                "sentence": entry.front.sentence if entry is not None else "",
+                "models": models,
+                "link": f"{mechanism_folder(model, name)}/index.html",
+            }
+            families.setdefault(entry.front.family if entry is not None else "others", []).append(row)
+        return self._render("mechanisms.html", model, mechanism_folder(model), families=families)
+
+    def mechanism(self, name: str, model: str | None = None) -> str:
+        """The page of one mechanism."""
+        folder = mechanism_folder(model, name)
+        root = "../" * len(folder.parts)
+        entry = self._entries.get(name)
+        return self._render(
+            "mechanism.html",
+            model,
+            folder,
+            id=name,
+            title=named(name).title,
+            front=entry.front if entry is not None else None,
+            formula=fill_formula(entry.front.formula, _symbol(entry)) if entry is not None else None,
+            notes=_notes(entry),
+            models=self._models(name, model, root),
+            everywhere=f"{root}{mechanism_folder(None, name)}/index.html" if model is not None else None,
+        )
+
+    def _models(self, name: str, model: str | None, root: str) -> list[ModelPlaces]:
+        found = []
+        for builder in self._builders:
+            identifier = builder.document.model
+            if model not in (None, identifier) or name not in self._places[identifier]:
+                continue
+            places = tuple(_place(builder, node, name, root) for node in self._places[identifier][name])
+            link = f"{mechanism_folder(identifier, name)}/index.html"
+            found.append(ModelPlaces(identifier, builder.document.title, link, places))
+        return found
+
+    def _render(self, file: str, model: str | None, folder: Any, **context: Any) -> str:
+        models = tuple(ModelName(model=b.document.model, title=b.document.title) for b in self._builders)
+        formulas: dict[str, str] = {}
+        for builder in self._builders:
+            if model in (None, builder.document.model):
+                formulas.update(builder.atlas.drawings.formulas)
+        titles = {item.model: item.title for item in models}
+        rendered: str = template(file).render(
+            root="../" * len(folder.parts),
+            set=Typesetter(formulas),
+            stylesheets=[item.model for item in models if model in (None, item.model)],
+            model=model,
+            model_title=titles[model] if model is not None else None,
+            model_link=f"{page_folder(model, '')}/index.html" if model is not None else None,
+            data=embedded(LibraryData(models=models)),
+            **context,
+        )
+        return visible(rendered)
+
+
+def _entries() -> dict[str, Mechanism]:
+    """The catalogue; what cannot be read of it is left out, since atlases name mechanisms without it too."""
+    try:
+        return dict(load().mechanisms)
+    except CatalogueError:
+        return {}
+
+
+def _places_of(builder: PageBuilder) -> dict[str, list[Node]]:
+    """The nodes that are each mechanism, in order of execution."""
+    found: dict[str, list[Node]] = {}
+    for node in builder.document.nodes.values():
+        known = builder.known(node.address)
+        for name in dict.fromkeys((known.mechanism, *known.mechanisms)):
+            if name is not None:
+                found.setdefault(name, []).append(node)
+    return found
+
+
+def _place(builder: PageBuilder, node: Node, name: str, root: str) -> Place:
+    known = builder.known(node.address)
+    labels = []
+    around = node
+    while around.parent:
+        around = builder.document.nodes[around.parent]
+        labels.append(crumb_label(around))
+    formula = _formula_of(known, name)
+    return Place(
+        title=heading(node),
+        trail=" › ".join(reversed(labels)),
+        link=f"{root}{page_folder(builder.document.model, node.address)}/index.html",
+        latex=without_marks(formula.latex) if formula is not None else None,
+        verdict=verdict(formula.check).text if formula is not None else None,
+    )
+
+
+def _formula_of(known: NodeKnowledge, name: str) -> Any:
+    """The formula of a mechanism on a node's page: the node's own first, then one for each further mechanism."""
+    if known.mechanism == name:
+        return known.formulas[0] if known.formulas else None
+    rest = known.formulas[len(known.formulas) - len(known.mechanisms) :] if known.mechanisms else ()
+    return dict(zip(known.mechanisms, rest, strict=False)).get(name)
+
+
+def _symbol(entry: Mechanism) -> Any:
+    return lambda name: f"{{{entry.front.symbols[name].latex}}}"
+
+
+def _notes(entry: Mechanism | None) -> list[tuple[str, tuple[Note, ...]]]:
+    if entry is None:
+        return []
+    sections = (("Why", entry.why), ("When porting", entry.porting), ("Scope", entry.scope))
+    return [(title, notes) for title, notes in sections if notes]

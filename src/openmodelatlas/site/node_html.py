@@ -1,0 +1,201 @@
+"""Pages of nodes as HTML: readable, linkable and printable without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from openmodelatlas.evidence.excerpt import omission
+from openmodelatlas.evidence.sources import Evidence
+from openmodelatlas.site.diagrams import Diagrams, select
+from openmodelatlas.site.expressions import ExpressionFinder
+from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput, PageSpan
+from openmodelatlas.site.highlight import Highlighter
+from openmodelatlas.site.html import embedded, join_words, template
+from openmodelatlas.site.page import PageBuilder
+from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
+from openmodelatlas.site.strip import cells
+from openmodelatlas.site.typesetting import Typesetter
+from openmodelatlas.site.visible import visible
+from openmodelatlas.site.words import numbers_text, safe_url
+
+_SHOWN_OUTPUTS = 8
+_ROOT = "\x02root\x02"
+"""Stands in what pages share for the way to the root, which differs between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLine:
+    """Lines that a sentence refers to: their numbers, the first one, whether the page shows it, and its web address."""
+
+    text: str
+    first: int
+    here: bool
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceFile:
+    """A file that a sentence refers to, with its lines."""
+
+    file: str
+    lines: list[PlaceLine]
+
+
+class NodeHtml:
+    """Renders the pages of one atlas; what pages share is rendered once.
+
+    Args:
+        builder: builds the pages.
+        models: identifiers and titles of all models of the site.
+    """
+
+    def __init__(self, builder: PageBuilder, models: Sequence[tuple[str, str]] = ()) -> None:
+        self._builder = builder
+        self._atlas = builder.atlas
+        self._model = builder.document.model
+        self._models = [{"model": model, "title": title} for model, title in models]
+        self._highlighter = Highlighter()
+        self.typesetter = Typesetter(builder.atlas.drawings.formulas)
+        self._expressions = ExpressionFinder(builder.document.nodes)
+        self._diagrams = Diagrams(builder.atlas, self._linker(_ROOT))
+        self._levels: dict[str, str] = {}
+        self._sizes = builder.document.sizes
+
+    def page(self, page: Page, *, markdown: str | None = None) -> str:
+        """The page as one HTML document, for the folder that :func:`page_folder` gives.
+
+        Args:
+            page: what it says.
+            markdown: its Markdown twin, for exports that scripts cannot read files from.
+        """
+        root = to_root(page.model, page.address)
+        level = self._level(page.level).replace(_ROOT, root)
+        if page.level != page.address:
+            level = select(level, page.address)
+        rendered: str = template("page.html").render(
+            page=page,
+            set=self.typesetter,
+            has_formulas=bool(self._atlas.drawings.formulas),
+            cells=cells(page),
+            level_html=Markup(level),  # noqa: S704  (rendered by a template)
+            code_html=self._code(page),
+            excerpts=[_excerpt_parts(source, self._atlas.lines_of(source.file)) for source in page.sources],
+            arguments=_split_arguments(page.arguments),
+            attributes=_split_arguments(page.attributes),
+            shown_outputs=_SHOWN_OUTPUTS,
+            root=root,
+            href=self._linker(root),
+            mechanism_href=lambda identifier: f"{root}{mechanism_folder(page.model, identifier)}/index.html",
+            catalogue_href=lambda identifier: f"{root}{mechanism_folder(None, identifier)}/index.html",
+            port_light=lambda port: _port_light(page, port),
+            span_places=lambda spans: self._places(page, spans),
+            data=embedded(self._data(page, markdown)),
+        )
+        return visible(rendered)
+
+    def _linker(self, root: str) -> Callable[[str], str]:
+        """A function from an address to a relative link."""
+        return lambda address: f"{root}{page_folder(self._model, address)}/index.html"
+
+    def _level(self, address: str) -> str:
+        """The diagram of a level with its legend and its list, as every page beside it has them."""
+        found = self._levels.get(address)
+        if found is None:
+            level = self._builder.level_page(address)
+            found = self._levels[address] = template("inside.html").render(
+                level=level,
+                figure=self._diagrams.svg(address),
+                families=self._diagrams.families(address),
+                children=_split_children(level.children),
+                href=self._linker(_ROOT),
+                set=self.typesetter,
+            )
+        return found
+
+    def _code(self, page: Page) -> Markup | None:
+        code = page.code
+        if code is None:
+            return None
+        return self._highlighter.html(
+            code.text,
+            code.lines[0],
+            own=code.own_lines,
+            columns=code.own_columns,
+            unreached=code.unreached,
+            expressions=self._expressions.expressions(page.level, code),
+            terms=self._expressions.terms(page),
+        )
+
+    def _places(self, page: Page, spans: Iterable[PageSpan]) -> list[PlaceFile]:
+        """The lines of some spans by file, in order, those that this page shows told apart."""
+        files: dict[str, dict[str, PlaceLine]] = {}
+        for span in spans:
+            code = page.code
+            shown = code is not None and code.file == span.file and code.lines[0] <= span.lines[0] <= code.lines[1]
+            cited = self._builder.document.files.get(span.file)
+            url = safe_url(cited.url) if cited is not None else None
+            if url is not None:
+                url = url.replace("{first}", str(span.lines[0])).replace("{last}", str(span.lines[1]))
+            text = numbers_text(span.lines)
+            files.setdefault(span.file, {})[text] = PlaceLine(text, span.lines[0], shown, url)
+        return [PlaceFile(file, list(lines.values())) for file, lines in files.items()]
+
+    def _data(self, page: Page, markdown: str | None) -> dict[str, Any]:
+        """What the front end reads; see ``web/README.md``."""
+        data: dict[str, Any] = {
+            "model": page.model,
+            "model_title": page.model_title,
+            "address": page.address,
+            "level": page.level,
+            "parent": page.breadcrumb[-1].address if page.breadcrumb else None if not page.address else "",
+            "title": page.title,
+            "kind": page.kind,
+            "dtype": self._builder.dtype,
+            "sizes": self._sizes,
+            "lights": self._builder.lights(page.address),
+            "latex": [formula.latex for formula in page.formulas],
+            "models": self._models,
+        }
+        if markdown is not None:
+            data["markdown"] = markdown
+        return data
+
+
+def _port_light(page: Page, port: PageInput | PageOutput) -> str:
+    """What a row of inputs or outputs lights with: its tensor or parameter, and the terms that stand for it."""
+    names = [port.tensor, port.parameter] if isinstance(port, PageInput) else [port.tensor]
+    places = {name for name in names if name is not None}
+    terms = [
+        term.id
+        for formula in page.formulas
+        for term in formula.terms
+        if places & {place.address or place.label for place in term.places}
+    ]
+    return join_words([*(f"@{name}" for name in sorted(places)), *terms])
+
+
+def _excerpt_parts(source: Evidence, lines: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Parts of an excerpt as (the line that stands for it, or ``None`` if it is shown; text)."""
+    return [
+        (omission(part) if part.omitted else None, "\n".join(lines[part.first - 1 : part.last]))
+        for part in source.parts
+    ]
+
+
+def _split_children(children: tuple[PageChild, ...]) -> dict[str, list[PageChild]]:
+    groups: dict[str, list[PageChild]] = {"steps": [], "plumbing": [], "tensors": []}
+    for child in children:
+        groups["tensors" if child.kind == "tensor" else "plumbing" if child.plumbing else "steps"].append(child)
+    return groups
+
+
+def _split_arguments(arguments: tuple[PageArgument, ...]) -> dict[str, Any]:
+    """Arguments that say something, and the names of those that are ``None``."""
+    return {
+        "given": [item for item in arguments if item.text != "None"],
+        "none": [item.name for item in arguments if item.text == "None"],
+    }
