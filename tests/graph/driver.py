@@ -22,7 +22,8 @@ from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Document, Node, Provenance
 from openmodelatlas.graph.fold import Folder, LoopFold, SiteFold
 from openmodelatlas.graph.hierarchy import Draft, Hierarchy
-from openmodelatlas.graph.sizes import Roles, Sizes
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Keys, Tree, syntax_of
 from openmodelatlas.graph.wiring import Wiring
 from openmodelatlas.shapes.solve import Solver, decode_sizes, prefill_sizes

@@ -23,7 +23,9 @@ from openmodelatlas.graph.labels import Labels, Name
 from openmodelatlas.graph.nodes import Nodes
 from openmodelatlas.graph.ownership import Ownership, main_layers
 from openmodelatlas.graph.parameters import ParameterTable, publish, solve_parameters
-from openmodelatlas.graph.sizes import Roles, Sizes
+from openmodelatlas.graph.readers import Readers
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Keys, Tree, syntax_of
 from openmodelatlas.graph.wiring import Wiring
 from openmodelatlas.shapes.names import published_sizes, symbols_for
@@ -118,13 +120,14 @@ class _Build:
         flow = Flow(self._trees, self._syntax, wiring, labels, table, layer_list)
         for draft in drafts:
             flow.enter(draft)
+        readers = Readers(self._trees, flow, labels, table, layer_list)
         for draft in drafts:
             for leaf in draft.walk():
                 if leaf_site(leaf) is not None:
-                    flow.note_reads(leaf)
+                    readers.note(leaf)
         nodes = self._nodes(drafts, labels, flow, sizes, ownership)
         inputs = external_facts(flow.external, self._trees, sizes, self._roles)
-        table.note_use(flow.readers, self._recordings[0].parameters, layer_list)
+        table.note_use(readers.of_parameters, self._recordings[0].parameters, layer_list)
         document = self._assemble(nodes, table, inputs, roots, sizes)
         invariants.check(document)
         invariants.check_events(document, len(self._recordings[0].operations))

@@ -11,7 +11,8 @@ from openmodelatlas.graph.align import Site
 from openmodelatlas.graph.document import Check
 from openmodelatlas.graph.fold import sites_in
 from openmodelatlas.graph.parameters import ParameterTable
-from openmodelatlas.graph.sizes import Roles, Sizes
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sizes import Sizes
 
 
 def make_checks(

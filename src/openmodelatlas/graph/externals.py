@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.document import TensorFact
-from openmodelatlas.graph.sizes import Roles, Sizes
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.shapes.dimension import Unresolved
 

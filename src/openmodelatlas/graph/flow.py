@@ -75,7 +75,6 @@ class Flow:
         self._resolved: dict[tuple[int, int], Port] = {}
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
-        self.readers: dict[str, dict[str, None]] = {}
 
     @property
     def tensors(self) -> Iterable[TensorDraft]:
@@ -245,11 +244,11 @@ class Flow:
         entry = tree.recording.tensors[number]
         via: list[str] = []
         while entry.origin == "operation":
-            draft, tensor = self._tensor(probe, number)
+            draft, tensor = self.made(probe, number)
             if draft is None or tensor is None:
                 break
             step = tree.recording.operations[entry.index]
-            plumbed = next(iter(_tensor_arguments(tree, entry.index)), None)
+            plumbed = first_tensor(tree, entry.index)
             if draft.kind == "operation" and naming.is_plumbing(step.function) and plumbed is not None:
                 via.append(self._labels.addresses[draft])
                 number, entry = plumbed, tree.recording.tensors[plumbed]
@@ -277,7 +276,7 @@ class Flow:
     def operand(self, probe: int, number: int) -> dict[str, str]:
         """A tensor as an operation reads it, past no plumbing (``Node.operands``)."""
         entry = self._trees[probe].recording.tensors[number]
-        draft = self._tensor(probe, number)[1] if entry.origin == "operation" else None
+        draft = self.made(probe, number)[1] if entry.origin == "operation" else None
         if draft is None:
             port = self.resolve(probe, number)
             known = {"tensor": port.tensor}
@@ -293,7 +292,8 @@ class Flow:
             self.external[pair] = input_name(tree, number, name) if name else f"outside-{len(self.external) + 1}"
         return self.external[pair]
 
-    def _tensor(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
+    def made(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
+        """The leaf node that made a tensor, and its draft; ``None`` where the document has none."""
         recording = self._trees[probe].recording
         operation = recording.tensors[number].index
         site = self._wiring.site_of(probe, operation)
@@ -302,35 +302,6 @@ class Flow:
             return None, None
         index = output_index(recording.operations[operation], number)
         return draft, self._tensors.get((draft, index))
-
-    def note_reads(self, draft: Draft) -> None:
-        """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
-        address = self._labels.addresses[draft]
-        for site in draft.operation or draft.sites:
-            tree = self._trees[site.probe]
-            for event in site.instances[site.probe]:  # later rounds of a loop read what earlier ones made
-                for _, number in event_tensors(event, tree):
-                    self._note_read(site.probe, number, address)
-
-    def _note_read(self, probe: int, number: int, address: str) -> None:
-        tree = self._trees[probe]
-        while True:
-            entry = tree.recording.tensors[number]
-            if entry.origin in ("parameter", "buffer"):
-                name = tree.recording.parameters[entry.index].name
-                fact = self._table.fact_name(name, self._layer_list) or name
-                self.readers.setdefault(fact, {})[address] = None
-            if entry.origin != "operation":
-                return
-            draft, tensor = self._tensor(probe, number)
-            if draft is None or tensor is None:
-                return
-            tensor.consumers[address] = None
-            function = tree.recording.operations[entry.index].function
-            source = next(iter(_tensor_arguments(tree, entry.index)), None)
-            if draft.kind != "operation" or not naming.is_plumbing(function) or source is None:
-                return
-            number = source
 
     def outputs(self, draft: Draft, *, last: bool = False) -> tuple[Port, ...]:
         """What a node returns: its first member, with what others return instead, or its ``last`` member alone."""
@@ -359,7 +330,7 @@ class Flow:
         """The port of one returned tensor."""
         if self._trees[probe].recording.tensors[number].origin != "operation":
             return self.resolve(probe, number)
-        _, tensor = self._tensor(probe, number)
+        _, tensor = self.made(probe, number)
         if tensor is None:
             return None
         name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
@@ -397,5 +368,9 @@ def leaf_site(draft: Draft) -> Site | None:
     return draft.site if draft.kind == "operation" else None
 
 
-def _tensor_arguments(tree: Tree, operation: int) -> list[int]:
-    return [number for value in tree.operation(operation).arguments for _, number in tensors_in(value, 2)]
+def first_tensor(tree: Tree, operation: int) -> int | None:
+    """The first tensor among the arguments of an operation that have no names."""
+    for value in tree.operation(operation).arguments:
+        for _, number in tensors_in(value, 2):
+            return number
+    return None

@@ -77,16 +77,25 @@ class LoopFold:
 
 Fold = SiteFold | LoopFold
 
+_TENSOR = ("tensor",)
 
-def sites_in(elements: Sequence[Element]) -> Iterator[Site]:
+
+def sites_in(elements: Sequence[Element]) -> list[Site]:
     """All sites in and below ``elements``, in order of execution."""
+    found: list[Site] = []
+    _find_sites(elements, found)
+    return found
+
+
+def _find_sites(elements: Sequence[Element], found: list[Site]) -> None:
     for element in elements:
         if isinstance(element, LoopSite):
             for part in element.rounds:
-                yield from sites_in(part)
+                _find_sites(part, found)
         else:
-            yield element
-            yield from sites_in(element.children)
+            found.append(element)
+            if element.children:
+                _find_sites(element.children, found)
 
 
 def direct_sites(elements: Sequence[Element]) -> Iterator[Site]:
@@ -238,17 +247,18 @@ class Folder:
             carried = ("carried",) in fills
             for row, fill in zip(facts, fills, strict=True):
                 row.append(("carried",) if carried else fill)
-        for sites in zip(*(list(sites_in(part)) for part in parts), strict=True):
-            for row, site in zip(facts, sites, strict=True):
-                row.append(self._scalars(site))
+        for sites in zip(*(sites_in(part) for part in parts), strict=True):
+            scalars = [self._scalars(site) for site in sites]
+            _note(facts, scalars)
             for numbers in self._settings(sites):
-                for row, number in zip(facts, numbers, strict=True):
-                    row.append(number)
+                _note(facts, numbers)
+            signatures = [self._sizes.signature(site) for site in sites]
+            if _all_equal(signatures):
+                continue
             # A write in place also renews views that are in use, which differ from round to round of a loop.
-            for dimensions in zip_longest(*(self._sizes.signature(site) for site in sites)):
-                dependent = any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions)
-                for row, dimension in zip(facts, dimensions, strict=True):
-                    row.append(None if dependent else _comparable(dimension))
+            for dimensions in zip_longest(*signatures):
+                if not any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions):
+                    _note(facts, [_comparable(dimension) for dimension in dimensions])
         groups: dict[tuple[Any, ...], list[int]] = {}
         for index, row in zip(indices, facts, strict=True):
             groups.setdefault(tuple(row), []).append(index)
@@ -296,6 +306,18 @@ class Folder:
         return {index: value for index, value in values if type(value) is int}
 
 
+def _note(facts: list[list[Any]], column: Sequence[Any]) -> None:
+    """Adds one fact about every round, if it tells any of them apart."""
+    if not _all_equal(column):
+        for row, fact in zip(facts, column, strict=True):
+            row.append(fact)
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    first = values[0]
+    return all(value is first or value == first for value in values)
+
+
 def _scalar(value: Any) -> Any:
     """What tells arguments apart; of collections, which may grow with depth, only the settings among their elements."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -304,6 +326,8 @@ def _scalar(value: Any) -> Any:
         return type(value), value  # 1.0 == True, but they are not the same argument
     if not isinstance(value, dict):
         return type(value)
+    if "tensor" in value:
+        return _TENSOR
     if "slice" in value:
         return "slice", tuple(map(_scalar, value["slice"]))
     if "list" in value or "dict" in value:

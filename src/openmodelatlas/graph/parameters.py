@@ -11,7 +11,7 @@ import msgspec
 
 from openmodelatlas.capture.recording import Parameter
 from openmodelatlas.graph.document import ParameterFact
-from openmodelatlas.graph.sizes import Roles
+from openmodelatlas.graph.roles import Roles
 from openmodelatlas.graph.tree import starred
 from openmodelatlas.shapes.dimension import Constant, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver

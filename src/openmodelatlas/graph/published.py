@@ -12,7 +12,8 @@ from typing import Any
 
 from openmodelatlas.capture.recording import Module, Phase
 from openmodelatlas.graph.align import Site
-from openmodelatlas.graph.sizes import Roles, Sizes
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.shapes.dimension import Constant, Symbolic
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.full_size import FullSizeRun
+from openmodelatlas.graph.roles import Roles
+from openmodelatlas.graph.sights import Row, Sight, Sights
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
@@ -27,25 +28,6 @@ _NO_PUBLISHED_DTYPE = "the configuration names no other element type, or no prob
 Shape = tuple[Dimension, ...]
 Observed = tuple[tuple[int, ...], ...]
 """For each probe, the size of one axis in each instance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which recording plays which part; indices into the list of trees.
-
-    Attributes:
-        solving: probes that expressions are solved from; the first carries the values.
-        held_out: the probe that confirms them.
-        repeat: the first probe's sizes with other weights and tokens; ``None`` if it was not run.
-        true_size: the published sizes on the meta device; ``None`` if it was not run.
-        published_dtype: the probe in the published element type; ``None`` if none could run.
-    """
-
-    solving: tuple[int, ...]
-    held_out: int
-    repeat: int | None
-    true_size: int | None
-    published_dtype: int | None
 
 
 class Sizes:
@@ -72,6 +54,9 @@ class Sizes:
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
+        self._sights = Sights(trees, (*roles.solving, roles.held_out))
+        self._prepared: set[tuple[Sight, int]] = set()
+        self._seen: dict[tuple[Sight, int, int, Phase], Shape] = {}
         self._full_sizes: dict[tuple[int, int, tuple[tuple[int, ...], ...]], tuple[int, ...]] = {}
         self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
 
@@ -106,9 +91,17 @@ class Sizes:
             if element.is_call:
                 self._prepare(element.children, loop, own, element)
             else:
-                if self._roles.repeat is not None:
-                    self._note_dependence(element, own, self._roles.repeat)
-                self._note_full_size(element, own)
+                self._note(element, own)
+
+    def _note(self, site: Site, context: int) -> None:
+        sight = self._sights.of(site)
+        if sight is not None:
+            if (sight, context) in self._prepared:
+                return
+            self._prepared.add((sight, context))
+        if self._roles.repeat is not None:
+            self._note_dependence(site, context, self._roles.repeat)
+        self._note_full_size(site, context)
 
     def _note_full_size(self, site: Site, context: int) -> None:
         """A run at full size that stops early reaches some layers only; equal places of others are like them."""
@@ -123,9 +116,7 @@ class Sizes:
                 key = (context, index, tuple(row[0] for row in rows[:full]))
                 self._full_sizes.setdefault(key, tuple(recording.tensors[number].shape))
 
-    def _note_empty(
-        self, rows: Sequence[tuple[tuple[int, ...], ...]], full: Sequence[int], place: tuple[int, int]
-    ) -> None:
+    def _note_empty(self, rows: Sequence[Row], full: Sequence[int], place: tuple[int, int]) -> None:
         """Without values a selection is empty: an axis of 0 at full size that no probe has empty depends on values."""
         if 0 not in full:
             return
@@ -136,17 +127,15 @@ class Sizes:
         if empty:
             self._dependent_axes.setdefault(place, set()).update(empty)
 
-    def _rows(self, site: Site, index: int) -> list[tuple[tuple[int, ...], ...]]:
+    def _rows(self, site: Site, index: int) -> list[Row]:
         """For each probe, the shape of the ``index``-th result in each instance."""
-        rows: list[tuple[tuple[int, ...], ...]] = []
-        for tree, events in zip(self._trees, site.instances, strict=True):
-            shapes = tree.result_shapes
-            if len(events) == 1:
-                found = shapes[events[0]]
-                rows.append((found[index],) if index < len(found) else ())
-            else:
-                rows.append(tuple(shapes[event][index] for event in events if index < len(shapes[event])))
-        return rows
+        sight = self._sights.of(site)
+        if sight is not None:
+            return list(sight.rows[index])
+        pairs = [(tree.result_shapes, events) for tree, events in zip(self._trees, site.instances, strict=True)]
+        return [
+            tuple(shapes[event][index] for event in events if index < len(shapes[event])) for shapes, events in pairs
+        ]
 
     def _context(self, site: Site, parent: int) -> int:
         """A number for a place in the model, the same in every layer."""
@@ -173,16 +162,32 @@ class Sizes:
         if site.event < 0:
             return ()
         outputs = output_count(self._trees[site.probe].operation(site.event))
+        if outputs == 1:
+            return self.output(site, 0)
         return tuple(dimension for index in range(outputs) for dimension in self.output(site, index))
 
     def output(self, site: Site, index: int) -> Shape:
         """Shape of the ``index``-th tensor that an operation site returns."""
         key = (site, index)
-        if key not in self._outputs:
+        shape = self._outputs.get(key)
+        if shape is None:
             # Sizes that depend on values look up the operations they come from, which must not come back here.
             self._outputs[key] = ()
-            self._outputs[key] = self._solve_output(site, index)
-        return self._outputs[key]
+            shape = self._outputs[key] = self._seen_output(site, index)
+        return shape
+
+    def _seen_output(self, site: Site, index: int) -> Shape:
+        """As :meth:`_solve_output`; the same of the same place in layers where the probes saw the same."""
+        sight, context = self._sights.of(site), self._contexts[site]
+        if sight is None or not sight.complete[index] or (context, index) in self._dependent_axes:
+            return self._solve_output(site, index)
+        key = (sight, context, index, self.phase(site))
+        shape = self._seen.get(key)
+        if shape is None:
+            shape = self._solve_output(site, index)
+            if not any(isinstance(dimension, Unresolved) for dimension in shape):
+                self._seen[key] = shape
+        return shape
 
     def tensor(self, probe: int, number: int) -> Shape:
         """Shape of a tensor that an operation of ``probe`` made."""
@@ -291,7 +296,7 @@ class Sizes:
             self._shapes[key] = self._shape_from(site, phase, set(), rows)
         return self._settle(phase, context, index, self._shapes[key], rows)
 
-    def _written(self, site: Site, index: int, rows: Sequence[tuple[tuple[int, ...], ...]]) -> Shape | None:
+    def _written(self, site: Site, index: int, rows: Sequence[Row]) -> Shape | None:
         """Shape of what is written in place in some probes only, where a cast made no copy: the old version's."""
         if all(rows[probe] for probe in (*self._roles.solving, self._roles.held_out)) or not rows[site.probe]:
             return None
@@ -302,9 +307,7 @@ class Sizes:
                 return self.tensor(site.probe, number)
         return None
 
-    def _settle(
-        self, phase: Phase, context: int, index: int, shape: Shape, rows: Sequence[tuple[tuple[int, ...], ...]]
-    ) -> Shape:
+    def _settle(self, phase: Phase, context: int, index: int, shape: Shape, rows: Sequence[Row]) -> Shape:
         """Decode dimensions left open are those of the prefill at the same place, if they had the same sizes there.
 
         Only what depends on the configuration alone is taken over; the run at full size, which may stop before it
@@ -323,9 +326,7 @@ class Sizes:
                 settled[axis] = self._settled.get(key, dimension)
         return tuple(settled)
 
-    def _shape_from(
-        self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[tuple[tuple[int, ...], ...]]
-    ) -> Shape:
+    def _shape_from(self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[Row]) -> Shape:
         ranks = {len(shape) for row in rows for shape in row}
         if len(ranks) != 1:
             observed = tuple(sorted(ranks))

@@ -52,8 +52,14 @@ def event_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
 def _argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
     if event >= 0:
         operation = tree.operation(event)
-        found = [("", number) for value in operation.arguments for _, number in tensors_in(value, 2)]
-        found += [(name, number) for name, value in operation.keywords.items() for _, number in tensors_in(value, 2)]
+        found: list[tuple[str, int]] = []
+        for value in operation.arguments:
+            if type(value) is dict:  # nearly always a tensor itself
+                number = value.get("tensor")
+                found += [("", number)] if number is not None else [("", inner) for _, inner in tensors_in(value, 2)]
+        for name, value in operation.keywords.items():
+            if type(value) is dict:
+                found += [(name, number) for _, number in tensors_in(value, 2)]
         return found
     arguments = tree.recording.calls[~event].arguments
     return [
@@ -72,11 +78,14 @@ def result_tensors(site: Site, tree: Tree) -> list[tuple[tuple[str, ...], int]]:
 
 def output_count(operation: Operation) -> int:
     """How many tensors an operation is said to return: the rows of a tensor that is iterated count as one."""
-    return min(len(operation.outputs), 1) if _is_iteration(operation) else len(operation.outputs)
+    count = len(operation.outputs)
+    return 1 if count > 1 and _is_iteration(operation) else count
 
 
 def output_index(operation: Operation, tensor: int) -> int:
     """Which of the results of an operation a tensor is."""
+    if len(operation.outputs) == 1 and operation.outputs[0] == tensor:
+        return 0
     return 0 if _is_iteration(operation) else operation.outputs.index(tensor)
 
 
@@ -105,16 +114,16 @@ class Wiring:
     def __init__(self, trees: list[Tree], roots: list[Site]) -> None:
         self._trees = trees
         self.places: dict[Site, Place] = {}
-        self._sites: dict[tuple[int, int], Site] = {}
+        self._sites: list[dict[int, Site]] = [{} for _ in trees]
         for root in roots:
             self.places[root] = Place(None, (), ())
             self._note(root)
             self._enter(root, root.children, (), ())
 
     def _note(self, site: Site) -> None:
-        for probe, events in enumerate(site.instances):
+        for sites, events in zip(self._sites, site.instances, strict=True):
             for event in events:
-                self._sites[probe, event] = site
+                sites[event] = site
 
     def _enter(self, frame: Site, elements: list[Element], path: Path, rounds: Path) -> None:
         for index, element in enumerate(elements):
@@ -130,12 +139,12 @@ class Wiring:
 
     def site_of(self, probe: int, event: int) -> Site:
         """The site that an event of a probe belongs to."""
-        return self._sites[probe, event]
+        return self._sites[probe][event]
 
     def producer(self, probe: int, tensor: int) -> Site | None:
         """The operation site that made a tensor; ``None`` for inputs, parameters and tensors from outside."""
         entry = self._trees[probe].recording.tensors[tensor]
-        return self._sites.get((probe, entry.index)) if entry.origin == "operation" else None
+        return self._sites[probe].get(entry.index) if entry.origin == "operation" else None
 
     def reference(self, site: Site, tensor: int) -> Reference:
         """What ``tensor`` is to ``site``, in terms that equal places of other layers share.
