@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-RELATION, SUM, PRODUCT, PREFIX, ATOM = range(5)
-"""How tightly a piece of LaTeX binds: ``a = b``; ``a + b``; ``a b``; ``f(a)``; ``x`` or whatever has its own brackets.
+RELATION, SUM, PRODUCT, PREFIX, SYMBOL, ATOM = range(6)
+"""How tightly a piece of LaTeX binds: ``a = b``; ``a + b``; ``a b``; ``f(a)``; ``x'``, which takes no further
+superscript; ``x`` or whatever has its own brackets.
 
 A piece stands in brackets where a place asks for more than it has.
 """
@@ -38,8 +39,8 @@ class Entry:
     r"""One function of the operation table.
 
     Attributes:
-        latex: how it is written. ``<name>`` is an argument; ``<name+>``, ``<name*>``, ``<name^>`` put it in brackets
-            unless it binds as tightly as a sum, a product, an atom; ``<name:axis>`` is the axis in words,
+        latex: how it is written. ``<name>`` is an argument; ``<name+>``, ``<name*>``, ``<name.>``, ``<name^>`` put it
+            in brackets unless it binds as tightly as a sum, a product, a symbol, an atom; ``<name:axis>`` is the axis,
             ``<name:size>`` how long it is, ``<name:index>`` an index. Of templates separated by ``||`` the first whose
             arguments are all given is taken. ``<result>`` puts the result at its place, where it is not alone on the
             left of an equals sign.

@@ -16,6 +16,7 @@ from openmodelatlas.annotation.formulas.terms import Symbols, Terms
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
 from openmodelatlas.annotation.formulas.writing import Piece, Writer
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck
+from openmodelatlas.annotation.material import Draft
 from openmodelatlas.graph.document import Document
 
 NOT_RUN = "did not run in the probe whose values are kept"
@@ -36,16 +37,16 @@ class Results:
     compared: str
 
 
-def formula(call: Call, symbols: Symbols, taken: set[str], check: FormulaCheck) -> Formula:
+def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
     """The formula of a call with its terms lit.
 
     Args:
         call: the operation.
         symbols: symbols of tensors.
-        taken: ids of terms that the page already uses; those of this formula are added.
         check: the verdict.
     """
-    terms = Terms(symbols, taken)
+    draft = symbols.drafts.nodes[call.node.address]
+    terms = Terms(symbols, draft.symbols, ids_of(draft))
     outputs = [port.tensor for port in call.node.outputs]
     places = symbols.spans.results(call.node, len(outputs))
     lines = symbols.spans.operands(call)
@@ -65,7 +66,16 @@ def formula(call: Call, symbols: Symbols, taken: set[str], check: FormulaCheck) 
     together = r",\, ".join(left)
     result = together if len(left) == 1 else f"({together})" if left else r"\mathrm{value}"
     latex = writer.sentence(call, result)
+    shown = terms.symbols()
+    for port in (*call.node.inputs, *call.node.outputs):
+        if port.tensor in shown:
+            draft.symbols.setdefault(port.tensor, shown[port.tensor])
     return Formula(latex=latex, terms=terms.finished(), check=check)
+
+
+def ids_of(draft: Draft) -> set[str]:
+    """Ids of the terms that a page already has."""
+    return {term.id for formula in draft.formulas for term in formula.terms}
 
 
 def _written_outputs(call: Call) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from openmodelatlas.annotation.formulas import single
 from openmodelatlas.annotation.formulas.calls import entry_of, is_operation
 from openmodelatlas.annotation.formulas.evaluate import Values
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.terms import Symbols
 from openmodelatlas.annotation.knowledge import Unmatched
-from openmodelatlas.annotation.material import Draft, Drafts, Material
+from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Node
+
+_LIT = re.compile(r"\\htmlData\{[^{}]*\}")
 
 
 def write_operations(material: Material, drafts: Drafts) -> None:
@@ -26,14 +30,16 @@ def write_operations(material: Material, drafts: Drafts) -> None:
             continue
         check = single.check(call, document, values)
         draft = drafts.nodes[address]
-        draft.formulas.append(single.formula(call, symbols, ids_of(draft), check))
+        written = single.formula(call, symbols, check)
+        if not any(unlit(written.latex) == unlit(other.latex) for other in draft.formulas):
+            draft.formulas.append(written)
         if check.verdict != "checked":
             drafts.unmatched.append(Unmatched(address=address, what="evaluation", reason=check.detail))
 
 
-def ids_of(draft: Draft) -> set[str]:
-    """Ids of the terms that a page already has."""
-    return {term.id for formula in draft.formulas for term in formula.terms}
+def unlit(latex: str) -> str:
+    """A formula without the marks of its terms."""
+    return _LIT.sub("", latex).replace("{", "").replace("}", "").replace(" ", "")
 
 
 def _unknown(node: Node) -> Unmatched:

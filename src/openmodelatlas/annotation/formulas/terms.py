@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, call_of
-from openmodelatlas.annotation.formulas.entry import ATOM
+from openmodelatlas.annotation.formulas.entry import ATOM, SYMBOL
 from openmodelatlas.annotation.formulas.notation import dimension_words, parameter_latex, variable_latex
 from openmodelatlas.annotation.formulas.spans import Spans
-from openmodelatlas.annotation.formulas.writing import Piece, Writer
+from openmodelatlas.annotation.formulas.writing import Piece, Writer, symbol
 from openmodelatlas.annotation.knowledge import Term
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.graph.document import Document, Lines, Node
@@ -22,6 +22,7 @@ LONGEST_TERM = 56
 
 _LETTERS = ("x", "u", "v", "w", "z", "a", "b", "c")
 _DEEPEST = 3
+_MOST_PLUMBING = 20
 _NONE = Piece("\1")
 
 
@@ -39,6 +40,7 @@ class Symbols:
         self.drafts = drafts
         self.spans = spans
         self._calls: dict[str, Call | None] = {}
+        self._renamed = self._told_apart()
 
     def call(self, address: str) -> Call | None:
         """The call of the operation at ``address``."""
@@ -61,23 +63,75 @@ class Symbols:
         call = self.call(made.address)
         return call.operands[0].name if call is not None and call.operands else None
 
-    def named(self, tensor: str, depth: int = 0) -> Piece | None:
+    def root(self, tensor: str) -> str:
+        """A tensor before the plumbing that it passed."""
+        for _ in range(_MOST_PLUMBING):
+            source = self.source(tensor)
+            if source is None:
+                break
+            tensor = source
+        return tensor
+
+    def role(self, tensor: str, page: Mapping[str, str]) -> str | None:
+        """The symbol that a page, or else the tensor's role, gives it; the code's name where roles confuse two."""
+        if tensor in page:
+            return page[tensor]
+        if tensor in self._renamed:
+            return self._renamed[tensor]
+        return self.drafts.tensor_symbols.get(tensor)
+
+    def named(self, tensor: str, page: Mapping[str, str], depth: int = 0) -> Piece | None:
         """The symbol of a tensor or parameter that has one, or that plumbing made from one that has."""
-        if tensor in self.drafts.tensor_symbols:
-            return Piece(self.drafts.tensor_symbols[tensor], ATOM)
+        source = self.source(tensor) if depth < _MOST_PLUMBING else None
+        role = self.role(tensor, page)
+        if role is not None and (source is None or self.role(source, page) != role):
+            return symbol(role)
+        if role is None:
+            called = self._called(tensor)
+            if called is not None:
+                return called
+            source = source or (self._written(tensor) if depth < _MOST_PLUMBING else None)
+        piece = self.named(source, page, depth + 1) if source is not None else None
+        if piece is not None and self._swaps(tensor):
+            return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)
+        return piece
+
+    def _called(self, tensor: str) -> Piece | None:
+        """A tensor by its name in the code, a parameter or input by its own."""
         node = self.document.nodes.get(tensor)
-        if node is not None and node.tensor is not None and node.tensor.variable:
-            return Piece(variable_latex(node.tensor.variable), ATOM)
+        if node is not None and node.tensor is not None:
+            return symbol(variable_latex(node.tensor.variable)) if node.tensor.variable else None
         parameter = self.document.parameters.get(tensor)
         if parameter is not None:
-            return Piece(parameter_latex(tensor, len(parameter.shape)), ATOM)
-        if tensor in self.document.inputs:
-            return Piece(variable_latex(tensor.rpartition("/")[2]), ATOM)
-        source = (self.source(tensor) or self._written(tensor)) if depth < 20 else None
-        piece = self.named(source, depth + 1) if source is not None else None
-        if piece is not None and self._swaps(tensor):
-            return Piece(rf"{piece.within(ATOM)}^{{\top}}", ATOM - 1)
-        return piece
+            return symbol(parameter_latex(tensor, len(parameter.shape)))
+        return symbol(variable_latex(tensor.rpartition("/")[2])) if tensor in self.document.inputs else None
+
+    def _told_apart(self) -> dict[str, str | None]:
+        """Tensors that share a symbol with another one of the same layer, and what tells them from it.
+
+        The first keeps the symbol. Others that the code calls differently go by their names in the code; those without
+        a name, of several of one function, by the expressions that compute them (``None``).
+        """
+        owners: dict[tuple[str, str], str] = {}
+        inner: dict[tuple[str | None, str], set[str]] = {}
+        renamed: dict[str, str | None] = {}
+        for address, node in self.document.nodes.items():
+            given = self.drafts.tensor_symbols.get(address)
+            if given is None or node.tensor is None:
+                continue
+            layer = "/".join(address.split("/")[: 3 if address.startswith("decode/") else 2])
+            owner = owners.setdefault((layer, given), address)
+            first = self.document.nodes[owner].tensor
+            name, other = node.tensor.variable, first.variable if first is not None else None
+            if name and other and name != other and name.isidentifier() and self.root(address) != self.root(owner):
+                renamed[address] = variable_latex(name)
+            made = self.producer(address)
+            if name is None and made is not None and node.parent == made.address and not made.plumbing:
+                inner.setdefault((made.parent, given), set()).add(address)
+        for several in inner.values():
+            if len(several) > 1:
+                renamed.update(dict.fromkeys(several))
+        return renamed
 
     def _written(self, tensor: str) -> str | None:
         """What a write in place made a tensor from; ``None`` if none did."""
@@ -114,7 +168,7 @@ class Symbols:
         given = self.document.inputs.get(tensor)
         return given.shape if given is not None else ()
 
-    def expression(self, tensor: str, depth: int = 0) -> Piece | None:
+    def expression(self, tensor: str, page: Mapping[str, str], depth: int = 0) -> Piece | None:
         """A tensor without a name as the expression that computes it; ``None`` if that is long."""
         made = self.producer(tensor)
         call = self.call(made.address) if made is not None else None
@@ -124,9 +178,9 @@ class Symbols:
             return None
 
         def inner(operand: Operand) -> Piece:
-            piece = self.named(operand.name)
+            piece = self.named(operand.name, page)
             if piece is None:
-                piece = self.expression(operand.name, depth + 1)
+                piece = self.expression(operand.name, page, depth + 1)
             return piece if piece is not None else _NONE
 
         if call.node.plumbing and call.operands:
@@ -141,15 +195,21 @@ class Terms:
 
     Args:
         symbols: symbols of tensors.
+        page: symbols that the page gives to tensors.
         taken: ids that the page already uses.
     """
 
-    def __init__(self, symbols: Symbols, taken: set[str]) -> None:
+    def __init__(self, symbols: Symbols, page: Mapping[str, str], taken: set[str]) -> None:
         self._symbols = symbols
+        self._page = page
         self._taken = taken
         self._terms: dict[str, Term] = {}
         self._pieces: dict[str, Piece] = {}
         self._results: set[str] = set()
+
+    def symbols(self) -> dict[str, str]:
+        """How each tensor is set, those left out that stand as the expressions that compute them."""
+        return {name: term.latex for name, term in self._terms.items() if self._pieces[name].level >= SYMBOL}
 
     def finished(self) -> tuple[Term, ...]:
         """The terms, results first."""
@@ -187,22 +247,41 @@ class Terms:
         self._pieces[name] = Piece(rf"\htmlData{{light={identifier}}}{{{piece.latex}}}", piece.level)
 
     def _plain(self, name: str, result: str, lines: Lines | None) -> Piece:
-        local = self._local(name, lines)
-        piece = Piece(variable_latex(local), ATOM) if local is not None else self._symbols.named(name)
-        if piece is None and not result:
-            piece = self._symbols.expression(name)
         used = {term.latex for term in self._terms.values()}
-        if piece is None:
+        for piece in self._candidates(name, result, lines):
+            if piece.latex not in used:
+                return piece
+        known = next(self._candidates(name, result, lines), None)
+        if known is None:
             letters = (result, *_LETTERS) if result else _LETTERS
             return Piece(next((letter for letter in letters if letter not in used), "t"), ATOM)
-        latex = piece.latex
+        latex = known.latex
         while latex in used:  # another tensor under the same name: what it was before, or becomes
-            latex = f"{latex}'" if not latex.endswith("}") or "^" not in latex else f"{{{latex}}}'"
-        return Piece(latex, piece.level)
+            latex = f"{{{latex}}}'" if "^" in latex else f"{latex}'"
+        return symbol(latex)
+
+    def _candidates(self, name: str, result: str, lines: Lines | None) -> Iterator[Piece]:
+        """What a tensor may be called here, best first: by role, by this code, by the code that made it, spelled out."""
+        symbols = self._symbols
+        local = self._local(name, lines)
+        named = symbols.named(name, self._page)
+        if named is not None and symbols.role(symbols.root(name), self._page) is not None:
+            yield named
+        if local is not None:
+            yield symbol(variable_latex(local))
+        if named is not None:
+            yield named
+        node = symbols.document.nodes.get(name)
+        if node is not None and node.tensor is not None and node.tensor.variable:
+            yield symbol(variable_latex(node.tensor.variable))
+        elif not result:
+            spelled = symbols.expression(name, self._page)
+            if spelled is not None:
+                yield spelled
 
     def _local(self, name: str, lines: Lines | None) -> str | None:
-        """What the code calls the tensor at this place, if it does by a plain name and no role says more."""
-        if lines is None or name in self._symbols.drafts.tensor_symbols or name in self._symbols.document.parameters:
+        """What the code calls the tensor at this place, if it does by a plain name."""
+        if lines is None or name in self._symbols.document.parameters:
             return None
         text = self._symbols.spans.segment(lines).removeprefix("self.")
         return text if text.isidentifier() else None
@@ -244,7 +323,7 @@ class Terms:
     def _addresses(self, name: str, via: Sequence[str]) -> tuple[str, ...]:
         found: dict[str, None] = {name: None}
         current: str | None = name
-        for _ in range(20):
+        for _ in range(_MOST_PLUMBING):
             made = self._symbols.producer(current) if current is not None else None
             if made is None:
                 break
@@ -254,6 +333,3 @@ class Terms:
                 break
             found[current] = None
         return tuple({**found, **dict.fromkeys(via)})
-
-
-Light = Callable[[Operand], Piece]

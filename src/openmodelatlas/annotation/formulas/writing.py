@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, Unknown, operands_in
-from openmodelatlas.annotation.formulas.entry import ATOM, PRODUCT, SUM, Dtype, Entry
+from openmodelatlas.annotation.formulas.entry import ATOM, PRODUCT, SUM, SYMBOL, Dtype, Entry
 from openmodelatlas.annotation.formulas.notation import dimension_latex, escaped, expression_latex, number_latex
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Dimension
 
-_PLACE = re.compile(r"<(\w+)([+*^]?)(?::(\w+)(?:=(\w+))?)?>")
-_LEVELS = {"": 0, "+": SUM, "*": PRODUCT, "^": ATOM}
+_PLACE = re.compile(r"<(\w+)([+*.^]?)(?::(\w+)(?:=(\w+))?)?>")
+_LEVELS = {"": 0, "+": SUM, "*": PRODUCT, ".": SYMBOL, "^": ATOM}
 _ABSENT = "\0"
 
 
@@ -28,6 +28,11 @@ class Piece:
     def within(self, level: int) -> str:
         """The piece where at least ``level`` is asked for."""
         return self.latex if self.level >= level else rf"\left({self.latex}\right)"
+
+
+def symbol(latex: str) -> Piece:
+    """A symbol: one that has a prime or superscript already takes no other without brackets."""
+    return Piece(latex, SYMBOL if "^" in latex or "'" in latex else ATOM)
 
 
 class Writer:

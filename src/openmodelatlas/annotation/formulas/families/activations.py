@@ -154,8 +154,8 @@ ENTRIES: dict[str, Entry] = {
         r"\left(<input+> + 0.044715\, <input^>^3\right)\right)\right) || "
         r"\tfrac{1}{2} <input*> \odot \left(1 + \operatorname{erf}\left(\tfrac{<input>}{\sqrt{2}}\right)\right)",
     ),
-    "tanh": Entry(r"\tanh <input^>", PREFIX, lambda input: np.tanh(as_float(input))),
-    "tanhshrink": Entry(r"<input+> - \tanh <input^>", SUM, lambda input: input - np.tanh(as_float(input))),
+    "tanh": Entry(r"\tanh <input.>", PREFIX, lambda input: np.tanh(as_float(input))),
+    "tanhshrink": Entry(r"<input+> - \tanh <input.>", SUM, lambda input: input - np.tanh(as_float(input))),
     "softsign": Entry(r"\frac{<input>}{1 + |<input>|}", PREFIX, lambda input: input / (1 + np.abs(input))),
     "softplus": Entry(
         r"\operatorname{softplus}(<input>)",

@@ -45,8 +45,8 @@ ENTRIES: dict[str, Entry] = {
     "isin": Entry(
         r"[<elements+> \in <test_elements>]", evaluate=lambda elements, test_elements: np.isin(elements, test_elements)
     ),
-    "logical_not": Entry(r"\lnot <input^>", PREFIX, lambda input: ~np.asarray(input, dtype=bool)),
-    "bitwise_not": Entry(r"\lnot <input^>", PREFIX, _not),
+    "logical_not": Entry(r"\lnot <input.>", PREFIX, lambda input: ~np.asarray(input, dtype=bool)),
+    "bitwise_not": Entry(r"\lnot <input.>", PREFIX, _not),
     "logical_and": Entry(r"<input*> \land <other*>", PRODUCT, lambda input, other: np.logical_and(input, other)),
     "logical_or": Entry(r"<input*> \lor <other*>", PRODUCT, lambda input, other: np.logical_or(input, other)),
     "logical_xor": Entry(r"<input*> \oplus <other*>", PRODUCT, lambda input, other: np.logical_xor(input, other)),

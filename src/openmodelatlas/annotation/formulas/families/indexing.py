@@ -236,20 +236,20 @@ def _narrow(input: Any, dim: int, start: int, length: int) -> Array:
 
 
 ENTRIES: dict[str, Entry] = {
-    "getitem": Entry(r"<input^>[<index:index>]", ATOM, getitem),
+    "getitem": Entry(r"<input.>[<index:index>]", ATOM, getitem),
     "setitem": Entry(r"<result>[<index:index>] = <value>", ATOM, setitem),
     "select": Entry(
-        r"<input^>[<dim:axis> = <index>] || <input^>[<index>]",
+        r"<input.>[<dim:axis> = <index>] || <input.>[<index>]",
         ATOM,
         lambda input, dim, index: np.take(input, index, axis=dim),
     ),
-    "narrow": Entry(r"<input^>[<dim:axis> \ge <start>,\ <length>]", ATOM, _narrow),
-    "take": Entry(r"<input^>[<index>]", ATOM, lambda input, index: np.take(input, index)),
+    "narrow": Entry(r"<input.>[<dim:axis> \ge <start>,\ <length>]", ATOM, _narrow),
+    "take": Entry(r"<input.>[<index>]", ATOM, lambda input, index: np.take(input, index)),
     "gather": Entry(
         r"\operatorname{gather}_{<dim:axis>}(<input>, <index>)",
         PREFIX,
         gather,
-        definition=r"<result>[\ldots, i] = <input^>[\ldots, <index>[\ldots, i]] \quad\text{along } <dim:axis>",
+        definition=r"<result>[\ldots, i] = <input.>[\ldots, <index>[\ldots, i]] \quad\text{along } <dim:axis>",
     ),
     "take_along_dim": Entry(
         r"\operatorname{gather}_{<dim:axis>}(<input>, <indices>)",
@@ -257,7 +257,7 @@ ENTRIES: dict[str, Entry] = {
         lambda input, indices, dim=None: np.take_along_axis(input, indices, axis=dim),
     ),
     "index_select": Entry(
-        r"<input^>[<dim:axis> = <index>]", ATOM, lambda input, dim, index: np.take(input, index, axis=dim)
+        r"<input.>[<dim:axis> = <index>]", ATOM, lambda input, dim, index: np.take(input, index, axis=dim)
     ),
     "index_add": Entry(
         r"\operatorname{index\_add}_{<dim:axis>}(<input>, <index>, <source>)",
@@ -296,18 +296,18 @@ ENTRIES: dict[str, Entry] = {
     ),
     "where": Entry(
         r"\begin{cases} <input> & \text{where } <condition> \\ <other> & \text{elsewhere} \end{cases} || "
-        r"\{\,i : <condition>_i\,\}",
+        r"\{\,i : {<condition>}_i\,\}",
         ATOM,
         where,
     ),
-    "nonzero": Entry(r"\{\,i : <input>_i \ne 0\,\}", ATOM, nonzero),
-    "argwhere": Entry(r"\{\,i : <input>_i \ne 0\,\}", ATOM, nonzero),
+    "nonzero": Entry(r"\{\,i : {<input>}_i \ne 0\,\}", ATOM, nonzero),
+    "argwhere": Entry(r"\{\,i : {<input>}_i \ne 0\,\}", ATOM, nonzero),
     "masked_fill": Entry(
         r"\begin{cases} <value> & \text{where } <mask> \\ <input> & \text{elsewhere} \end{cases}",
         ATOM,
         lambda input, mask, value: np.where(mask, value, input),
     ),
-    "masked_select": Entry(r"<input^>[<mask>]", ATOM, _masked_select),
+    "masked_select": Entry(r"<input.>[<mask>]", ATOM, _masked_select),
     "masked_scatter": Entry(
         r"\begin{cases} <source> & \text{where } <mask> \\ <input> & \text{elsewhere} \end{cases}", ATOM, masked_scatter
     ),
@@ -326,14 +326,14 @@ ENTRIES: dict[str, Entry] = {
     "kthvalue": Entry(r"\operatorname{sort}(<input>)[<k>]", PREFIX, _kthvalue, compare=_first),
     "median": Entry(r"\operatorname{median}(<input>)", PREFIX, _median, compare=_first),
     "searchsorted": Entry(
-        r"\#\{\,i : <sorted_sequence>_i \lt <input>\,\}",
+        r"\#\{\,i : {<sorted_sequence>}_i \lt <input>\,\}",
         ATOM,
         lambda sorted_sequence, input, right=False, side=None, out_int32=False: np.searchsorted(
             sorted_sequence, input, "right" if right or side == "right" else "left"
         ),
     ),
     "bucketize": Entry(
-        r"\#\{\,i : <boundaries>_i \lt <input>\,\}",
+        r"\#\{\,i : {<boundaries>}_i \lt <input>\,\}",
         ATOM,
         lambda input, boundaries, right=False, out_int32=False: np.searchsorted(
             boundaries, input, "right" if right else "left"
@@ -345,7 +345,7 @@ ENTRIES: dict[str, Entry] = {
         PREFIX,
         lambda input: input[np.concatenate([[True], input[1:] != input[:-1]])] if input.size else input,
     ),
-    "embedding": Entry(r"<weight^>[<input>]", ATOM, embedding),
+    "embedding": Entry(r"<weight.>[<input>]", ATOM, embedding),
     "one_hot": Entry(
         r"\operatorname{one\_hot}(<tensor>)",
         PREFIX,
@@ -356,15 +356,15 @@ ENTRIES: dict[str, Entry] = {
         r"\operatorname{tril}_{<diagonal>}(<input>) || \operatorname{tril}(<input>)",
         PREFIX,
         _triangle(np.tril),
-        definition=r"\begin{cases} <input>_{ij} & j \le i + <diagonal> \\ 0 & \text{else} \end{cases} || "
-        r"\begin{cases} <input>_{ij} & j \le i \\ 0 & \text{else} \end{cases}",
+        definition=r"\begin{cases} {<input>}_{ij} & j \le i + <diagonal> \\ 0 & \text{else} \end{cases} || "
+        r"\begin{cases} {<input>}_{ij} & j \le i \\ 0 & \text{else} \end{cases}",
     ),
     "triu": Entry(
         r"\operatorname{triu}_{<diagonal>}(<input>) || \operatorname{triu}(<input>)",
         PREFIX,
         _triangle(np.triu),
-        definition=r"\begin{cases} <input>_{ij} & j \ge i + <diagonal> \\ 0 & \text{else} \end{cases} || "
-        r"\begin{cases} <input>_{ij} & j \ge i \\ 0 & \text{else} \end{cases}",
+        definition=r"\begin{cases} {<input>}_{ij} & j \ge i + <diagonal> \\ 0 & \text{else} \end{cases} || "
+        r"\begin{cases} {<input>}_{ij} & j \ge i \\ 0 & \text{else} \end{cases}",
     ),
     "copy": Entry(r"<src>", ATOM, lambda input, src: np.array(np.broadcast_to(src, input.shape))),
 }

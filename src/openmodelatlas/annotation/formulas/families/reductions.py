@@ -136,29 +136,29 @@ ENTRIES: dict[str, Entry] = {
         summed=("x",),
     ),
     "amax": Entry(
-        rf"\max{_OVER} <input^> || \max <input^>",
+        rf"\max{_OVER} <input.> || \max <input.>",
         PREFIX,
         lambda input, dim=None, keepdim=False: np.max(input, axis=axes_of(dim), keepdims=keepdim),
     ),
     "amin": Entry(
-        rf"\min{_OVER} <input^> || \min <input^>",
+        rf"\min{_OVER} <input.> || \min <input.>",
         PREFIX,
         lambda input, dim=None, keepdim=False: np.min(input, axis=axes_of(dim), keepdims=keepdim),
     ),
     "max": Entry(
-        rf"\max{_OVER} <input^> || \max(<input>, <other>) || \max <input^>",
+        rf"\max{_OVER} <input.> || \max(<input>, <other>) || \max <input.>",
         PREFIX,
         _extreme(np.max, np.argmax, np.maximum),
         compare=same_extreme,
     ),
     "min": Entry(
-        rf"\min{_OVER} <input^> || \min(<input>, <other>) || \min <input^>",
+        rf"\min{_OVER} <input.> || \min(<input>, <other>) || \min <input.>",
         PREFIX,
         _extreme(np.min, np.argmin, np.minimum),
         compare=same_extreme,
     ),
-    "argmax": Entry(rf"\arg\max{_OVER} <input^> || \arg\max <input^>", PREFIX, _place(np.argmax), compare=same_place),
-    "argmin": Entry(rf"\arg\min{_OVER} <input^> || \arg\min <input^>", PREFIX, _place(np.argmin), compare=same_place),
+    "argmax": Entry(rf"\arg\max{_OVER} <input.> || \arg\max <input.>", PREFIX, _place(np.argmax), compare=same_place),
+    "argmin": Entry(rf"\arg\min{_OVER} <input.> || \arg\min <input.>", PREFIX, _place(np.argmin), compare=same_place),
     "any": Entry(rf"\bigvee{_OVER} <input*> || \bigvee <input*>", PRODUCT, _truth(np.any)),
     "all": Entry(rf"\bigwedge{_OVER} <input*> || \bigwedge <input*>", PRODUCT, _truth(np.all)),
     "count_nonzero": Entry(
@@ -171,14 +171,14 @@ ENTRIES: dict[str, Entry] = {
         r"\operatorname{cumsum}_{<dim:axis>}(<input>)",
         PREFIX,
         _running(np.cumsum),
-        definition=r"<result>_n = \sum_{m \le n} <input>_m \quad\text{along } <dim:axis>",
+        definition=r"{<result>}_n = \sum_{m \le n} {<input>}_m \quad\text{along } <dim:axis>",
         summed=("input",),
     ),
     "cumprod": Entry(
         r"\operatorname{cumprod}_{<dim:axis>}(<input>)",
         PREFIX,
         _running(np.cumprod),
-        definition=r"<result>_n = \prod_{m \le n} <input>_m \quad\text{along } <dim:axis>",
+        definition=r"{<result>}_n = \prod_{m \le n} {<input>}_m \quad\text{along } <dim:axis>",
     ),
     "logcumsumexp": Entry(
         r"\ln \operatorname{cumsum}_{<dim:axis>}(e^{<input>})",
@@ -190,7 +190,7 @@ ENTRIES: dict[str, Entry] = {
         r"\operatorname{bincount}(<input>)",
         PREFIX,
         lambda input, weights=None, minlength=0: np.bincount(input, weights, minlength),
-        definition=r"<result>_n = \sum [<input> = n]",
+        definition=r"{<result>}_n = \sum [<input> = n]",
     ),
     "histc": Entry(
         r"\operatorname{histogram}(<input>)",
@@ -199,9 +199,9 @@ ENTRIES: dict[str, Entry] = {
             input, bins, (min, max) if min != max else (float(np.min(input)), float(np.max(input)))
         )[0].astype(np.float64),
     ),
-    "trace": Entry(r"\operatorname{tr} <input^>", PREFIX, np.trace, summed=("input",)),
+    "trace": Entry(r"\operatorname{tr} <input.>", PREFIX, np.trace, summed=("input",)),
     "diff": Entry(
-        r"\Delta_{<dim:axis>} <input^> || \Delta <input^>",
+        r"\Delta_{<dim:axis>} <input.> || \Delta <input.>",
         PREFIX,
         lambda input, n=1, dim=-1: np.diff(input, n, axis=dim),
     ),

@@ -273,7 +273,7 @@ ENTRIES: dict[str, Entry] = {
     "short": _cast("int16"),
     "byte": _cast("uint8"),
     "bool": _cast("bool"),
-    "view_as_complex": Entry(r"<input>_{\ldots 1} + i\, <input>_{\ldots 2}", PREFIX, _complex),
+    "view_as_complex": Entry(r"{<input>}_{\ldots 1} + i\, {<input>}_{\ldots 2}", PREFIX, _complex),
     "view_as_real": Entry(r"(\operatorname{Re} <input>, \operatorname{Im} <input>)", ATOM, _pairs),
     "meshgrid": Entry(
         _named("grid", "<tensors:list>"),
