@@ -37,8 +37,9 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         binds: what it stands for.
         shape: named dimensions, ``[B, T, d]``; ``...`` for any leading axes; empty for numbers and indices.
         optional: whether code may do without it; the reference then takes its own default.
-        seen: ``here``: the reference is given the tensor as the operation reads it, after views and transposes;
-            ``source``: as it was before them (keys before they are repeated for their group's heads).
+        seen: ``here``: the tensor as the operation reads it, after views and transposes; ``source``: as it was before
+            them (keys before they are repeated for their group's heads). Outputs are taken at their source, all others
+            here, unless this says otherwise.
     """
 
     latex: str
@@ -46,7 +47,12 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     binds: Binds
     shape: tuple[str | int, ...] = ()
     optional: bool = False
-    seen: Literal["here", "source"] = "here"
+    seen: Literal["here", "source"] | None = None
+
+    @property
+    def at_source(self) -> bool:
+        """Whether its value is the one before views and transposes."""
+        return self.seen == "source" or (self.seen is None and self.binds == "output")
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

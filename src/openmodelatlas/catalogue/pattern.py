@@ -13,7 +13,7 @@ or add outputs::
 - ``name``: a symbol. Where it stands for the second time it must be the same tensor or number. Names that are no
   symbols of the entry are local to the pattern.
 - ``2``, ``-0.5``: this number. ``_``: anything. ``*_`` as the last operand: any further ones.
-- ``op?(a, b)``: the operation, or just ``a`` where it is not there.
+- ``op?(a, b)``: the operation, or just ``a`` where it is not there; ``getitem(a)`` without an index is always so.
 - ``a | b``: either.
 - ``op(a)[1]``: the second result of an operation with several; ``values, indices = topk(s)`` names them.
 - ``from(a, b)``: a value computed from all of these values, through any operations.

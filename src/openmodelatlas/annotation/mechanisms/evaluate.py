@@ -51,7 +51,7 @@ def evaluate(flow: Flow, arrays: Arrays, mechanism: Mechanism, reference: Callab
     """Runs the reference on what ``fit`` binds and compares its outputs with the captured ones.
 
     Raises:
-        NotThis: the reference returned ``NotImplemented``.
+        NotThis: the reference returned ``NotImplemented``, cannot take these values, or gives other sizes.
     """
     try:
         arguments = arguments_of(flow, arrays, mechanism, fit)
@@ -66,7 +66,7 @@ def evaluate(flow: Flow, arrays: Arrays, mechanism: Mechanism, reference: Callab
         with np.errstate(all="ignore"):
             given = reference(**arguments)
     except (ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as error:
-        return Outcome(error=np.inf, worst=None, detail=f"the reference cannot take these values: {error}")
+        raise NotThis from error
     if given is NotImplemented:
         raise NotThis
     return compare(mechanism, given, expected)
@@ -89,13 +89,15 @@ def compare(mechanism: Mechanism, given: Any, expected: Mapping[str, NDArray[Any
     """The outputs of a reference beside the captured ones."""
     results = given if isinstance(given, tuple) else (given,)
     if len(results) != len(mechanism.outputs):
-        return Outcome(error=np.inf, worst=None, detail=f"the reference gives {len(results)} outputs")
+        raise NotThis
     errors: dict[str, float] = {}
     for name, result in zip(mechanism.outputs, results, strict=True):
         if name in expected:
+            if not _fits(np.asarray(result), expected[name]):
+                raise NotThis
             errors[name] = relative_error(np.asarray(result), expected[name])
     if not errors:
-        return Outcome(error=np.inf, worst=None, detail="no output is bound")
+        raise NotThis
     worst = max(errors, key=lambda name: errors[name])
     compared = ", ".join(f"{name} {list(expected[name].shape)}" for name in errors)
     return Outcome(error=errors[worst], worst=worst, detail=f"compared on the probe, float64: {compared}")
@@ -107,12 +109,9 @@ def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:
     What is given may have axes of size one where the code repeats it. Infinities must stand in the same places;
     integers and booleans must be equal.
     """
-    if given.size == expected.size:
-        given = given.reshape(expected.shape)
-    elif given.ndim == expected.ndim and all(n in (1, m) for n, m in zip(given.shape, expected.shape, strict=True)):
-        given = np.broadcast_to(given, expected.shape)
-    else:
+    if not _fits(given, expected):
         return np.inf
+    given = given.reshape(expected.shape) if given.size == expected.size else np.broadcast_to(given, expected.shape)
     if expected.dtype.kind != "f":
         return 0.0 if bool(np.all(given == expected)) else np.inf
     given = given.astype(np.float64)
@@ -128,6 +127,13 @@ def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:
     return difference / scale if scale else difference
 
 
+def _fits(given: NDArray[Any], expected: NDArray[Any]) -> bool:
+    """Whether a result can be compared at all."""
+    return given.size == expected.size or (
+        given.ndim == expected.ndim and all(n in (1, m) for n, m in zip(given.shape, expected.shape, strict=True))
+    )
+
+
 def _argument(flow: Flow, arrays: Arrays, mechanism: Mechanism, name: str, operand: Operand) -> Any:
     if operand.tensor is None:
         return number(operand.number)
@@ -138,7 +144,7 @@ def _argument(flow: Flow, arrays: Arrays, mechanism: Mechanism, name: str, opera
 def _array(flow: Flow, arrays: Arrays, mechanism: Mechanism, name: str, operand: Operand) -> NDArray[Any]:
     key = operand.value
     tensor = operand.seen
-    if mechanism.front.symbols[name].seen == "source":
+    if mechanism.front.symbols[name].at_source:
         key, tensor = flow.key(operand.tensor or ""), operand.tensor
         if operand.tensor == operand.seen:
             key = operand.value

@@ -198,7 +198,7 @@ class Flow:
             return Operand(
                 tensor=self.base(seen),
                 seen=seen,
-                value=item.get("value") or self.key(seen),
+                value=item["value"] if "value" in item else self.key(seen),
                 reader=node.address,
                 text=texts.get(seen),
             )

@@ -13,7 +13,18 @@ from itertools import islice
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.catalogue.idioms import expand
-from openmodelatlas.catalogue.pattern import Call, Constant, Either, Equation, Expression, Found, Name, Path, Pattern
+from openmodelatlas.catalogue.pattern import (
+    Call,
+    Constant,
+    Either,
+    Equation,
+    Expression,
+    Found,
+    Name,
+    Path,
+    Pattern,
+    walk,
+)
 
 COMMUTATIVE = frozenset(
     {"add", "multiply", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or", "logical_xor"}
@@ -76,6 +87,7 @@ class Matcher:
         self._outputs: dict[str, dict[str, list[tuple[str, Place]]]] = {}
         self._equations: dict[str, tuple[Equation, int]] = {}
         self._is_aside = False
+        self._searching: dict[Expression, bool] = {}
 
     def fits(self) -> Iterator[tuple[str, list[Fit]]]:
         """For every result at which a pattern fits: the ways, those of earlier patterns first."""
@@ -91,6 +103,7 @@ class Matcher:
         equations = [Equation(one.names, expand(one.expression)) for one in pattern.equations]
         self._equations = {name: (one, index) for one in equations for index, name in enumerate(one.names)}
         self._equations.pop("_", None)
+        self._searching = {}
         first, *others = equations
         for root in self._roots(first):
             start = Fit(root=root.seen or "", bound={}, operations=frozenset())
@@ -243,7 +256,7 @@ class Matcher:
                 yield from self._all(
                     (*zip(call.operands, operands, strict=True), *self._named_of(call, made[0])), covered
                 )
-        if call.optional:
+        if call.optional or (call.operation == "getitem" and len(call.operands) == 1):
             yield from self._match(call.operands[0], operand, fit)
 
     def _aside(self, call: Call, operand: Operand, fit: Fit) -> Iterator[Fit]:
@@ -265,14 +278,31 @@ class Matcher:
             yield expression, operation.named.get(name, Operand(tensor=None, number=None, reader=operation.address))
 
     def _all(self, pairs: Iterable[tuple[Expression, Operand]], fit: Fit) -> Iterator[Fit]:
-        """All pairs match, in the order in which the author wrote them."""
-        every = tuple(pairs)
+        """All pairs match; those that search the data flow come last, when the others have bound what they could."""
+        every = sorted(pairs, key=lambda pair: self._searches(pair[0]))
         if not every:
             yield fit
             return
         (expression, operand), *rest = every
         for new in self._match(expression, operand, fit):
             yield from self._all(rest, new)
+
+    def _searches(self, expression: Expression) -> bool:
+        """Whether there is a ``from`` in an expression, or in the equations of its names."""
+        known = self._searching.get(expression)
+        if known is None:
+            self._searching[expression] = False  # an equation that leads back to itself adds nothing
+            known = any(
+                isinstance(part, Path)
+                or (
+                    isinstance(part, Name)
+                    and part.name in self._equations
+                    and self._searches(self._equations[part.name][0].expression)
+                )
+                for part in walk(expression)
+            )
+            self._searching[expression] = known
+        return known
 
     def _path(self, path: Path, operand: Operand, fit: Fit) -> Iterator[Fit]:
         if operand.tensor is None:
