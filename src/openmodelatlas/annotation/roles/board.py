@@ -39,7 +39,7 @@ class Board:
         side: tensors that only accompany: cosines, inverse norms, decays.
         anchors: addresses of operations by what they prove, such as ``attention`` for a mix of values.
         regions: places that a branch takes in general, by its address.
-        parts: which part of its source a tensor is (``first half``).
+        parts: which part a tensor is (``first half``), and of what.
     """
 
     def __init__(self, view: View) -> None:
@@ -50,7 +50,7 @@ class Board:
         self.side: set[str] = set()
         self.anchors: dict[str, list[str]] = {}
         self.regions: dict[str, Place] = {}
-        self.parts: dict[str, str] = {}
+        self.parts: dict[str, tuple[str, str]] = {}
 
     def kind(self, tensor: str | None) -> str | None:
         """What a tensor is: its own finding, else that of what it was before the plumbing."""
@@ -89,7 +89,7 @@ class Board:
         if word in ("multiply", "divide"):
             features = [tensor for tensor in features if not is_exponential(view, tensor)] or features
         if word in ("copy", "setitem"):
-            return (*self._filled(features[0]), *features[1:2]) if features else ()
+            return tuple(dict.fromkeys((*self._filled(features[0]), features[-1]))) if features else ()
         if word in ("cat", "stack"):
             return tuple(features)
         if word in MOVING or word in ELEMENTWISE:

@@ -129,11 +129,19 @@ def _group(content: Content) -> Found:
             and content.board.view.inside(address, content.node.address)
         )
     )
+    updates += [
+        place.name.removeprefix("add ")
+        for address, place in content.board.regions.items()
+        if content.board.view.inside(address, content.node.address)
+    ]
+    updates = [update for update in UPDATES if update in updates]
     what = " and the ".join(updates)
     one = "One layer" if content.node.count == 1 else "Layers of one structure"
     sentence = f"{one}: {'it adds' if content.node.count == 1 else 'each adds'} the {what} to the residual stream."
     return "", sentence if what else f"{one}.", "layer", None
 
+
+UPDATES = ("attention update", "mixer update", "feed-forward update")
 
 WHOLES: dict[str, Callable[[Content], Found]] = {"model": _model, "phase": _phase, "layer group": _group}
 
@@ -285,12 +293,44 @@ def depth(content: Content) -> Found | None:
     """A mixture over stored sums of the stream."""
     if "depth" not in content.anchors:
         return None
+    before = next(
+        (
+            f" before {BEFORE[kind]}"
+            for port in content.node.outputs
+            for kind in [_reader_kind(content.board, port.tensor)]
+            if kind in BEFORE
+        ),
+        "",
+    )
     return (
-        "Mix the stored sums",
+        f"Mix the stored sums{before}",
         "Mix the stored sums and the running sum by a softmax over learned scores: attention over depth.",
         "depth mixture",
         "residual",
     )
+
+
+BEFORE = {
+    "attention input": "attention",
+    "feed-forward input": "the feed-forward network",
+    "mixer input": "the mixer",
+    "final features": "the final norm",
+}
+
+
+def _reader_kind(board: Board, tensor: str) -> str | None:
+    """What a norm makes of a tensor."""
+    view, pending = board.view, [board.view.root(tensor)]
+    for current in pending:
+        for reader in view.readers(current):
+            output = view.output(reader)
+            if output is None or reader not in board.carried or len(pending) > 6:
+                continue
+            kind = board.kind(output)
+            if kind in BEFORE:
+                return kind
+            pending.append(output)
+    return None
 
 
 def feed_forward(content: Content) -> Found | None:

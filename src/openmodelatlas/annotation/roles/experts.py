@@ -28,7 +28,7 @@ def _latent(board: Board, address: str) -> None:
     output = view.output(address)
     for reader in view.readers(output) if output is not None else ():
         place = board.places.get(reader)
-        if place is not None and place.name == "dispatch":
+        if place is not None and place.name in ("dispatch", "sort tokens"):
             board.place(address, "narrow experts", x=output)
             board.mark(output, "expert latent")
 

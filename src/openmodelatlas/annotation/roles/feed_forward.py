@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.parts import indexed_part
 from openmodelatlas.annotation.roles.view import MOVING
 
 ACTIVATIONS = frozenset(
@@ -61,13 +62,28 @@ def _cone(board: Board, tensor: str) -> tuple[set[str], set[str]]:
             products.add(maker)
         elif view.word(maker) in SHAPING:
             steps.add(maker)
-            inputs = view.inputs(maker)
+            inputs = _own_half(board, maker)
             if view.word(maker) in MOVING and view.word(maker) not in ("cat", "stack"):
                 inputs = inputs[:1]
             pending.extend(view.root(operand) for operand in inputs if not view.is_weight(operand))
         else:
             products.add("")
     return steps, products
+
+
+def _own_half(board: Board, address: str) -> list[str]:
+    """What an operation reads; of one half of two joined projections only the projection that it is."""
+    view, inputs = board.view, board.view.inputs(address)
+    joining = view.made_by(inputs[0]) if inputs else None
+    if view.word(address) != "getitem" or joining is None or view.word(joining) != "cat":
+        return inputs
+    joined = view.inputs(joining)
+    part = indexed_part(
+        view.nodes[address].arguments.get("1"), view.shape(inputs[0]), view.shape(view.outputs(address)[0])
+    )
+    if len(joined) != 2 or part not in ("first half", "second half"):
+        return inputs
+    return [joined[0] if part == "first half" else joined[1]]
 
 
 def view_root(board: Board, tensor: str) -> str:
@@ -132,7 +148,8 @@ def _mark_cone(board: Board, tensor: str, kind: str, steps: set[str]) -> None:
         for output in view.outputs(step)[:1]:
             if word not in ("chunk", "split", "unbind"):
                 board._joined(view.root(output), kind)
-    for output in [tensor, *(operand for step in steps for operand in view.inputs(step))]:
+    read = [operand for step in steps for operand in (*view.inputs(step), *_own_half(board, step))]
+    for output in [tensor, *read]:
         root = view.root(output)
         maker = view.producer(root)
         if maker is None or view.is_weight(root):

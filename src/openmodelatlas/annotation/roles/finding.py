@@ -27,9 +27,17 @@ from openmodelatlas.annotation.roles.naming import name_operations
 from openmodelatlas.annotation.roles.norms import find_norms
 from openmodelatlas.annotation.roles.parts import find_parts
 from openmodelatlas.annotation.roles.positions import find_rotary
-from openmodelatlas.annotation.roles.recurrence import find_convolutions, find_recurrence
+from openmodelatlas.annotation.roles.recurrence import find_convolutions, find_recurrence, find_strengths
+from openmodelatlas.annotation.roles.remainders import (
+    find_decays,
+    find_dropouts,
+    find_scales,
+    find_triangles,
+    flow_overlaps,
+)
 from openmodelatlas.annotation.roles.residual import find_residual
 from openmodelatlas.annotation.roles.routing import find_routing
+from openmodelatlas.annotation.roles.sorting import find_sorted_experts
 from openmodelatlas.annotation.roles.states import find_kept, find_overlaps
 from openmodelatlas.annotation.roles.symbols import give_symbols
 from openmodelatlas.annotation.roles.tensors import name_tensors
@@ -48,19 +56,26 @@ RULES: tuple[Rule, ...] = (
     find_attention,
     find_recurrence,
     find_kept,
+    find_strengths,
     flow_mixed,
     find_gates,
     flow_mixed,
     find_routing,
+    find_sorted_experts,
     find_feed_forward,
     find_experts,
     find_residual,
     find_ends,
     find_embedding_steps,
+    find_decays,
+    find_dropouts,
+    find_scales,
     find_projections,
     find_shared_key,
     find_biases,
     find_overlaps,
+    flow_overlaps,
+    find_triangles,
     find_parts,
     find_rooms,
     find_indices,

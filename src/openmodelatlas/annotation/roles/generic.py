@@ -137,5 +137,10 @@ GENERIC: dict[str, tuple[str, str]] = {
     "item": ("Read {x} as a number", "number"),
     "tolist": ("Read {x} as numbers", "numbers"),
     "embedding": ("Look up {x}", "rows looked up"),
+    "cpu": ("Move {x} to main memory", "{x} in main memory"),
+    "cuda": ("Move {x} to a GPU", "{x} on a GPU"),
+    "numpy": ("Read {x} as a NumPy array", "{x} as a NumPy array"),
+    "eye": ("Identity matrix", "identity matrix"),
+    "empty_like": ("Unset tensor in the shape of {x}", "unset tensor"),
     "outer": ("Outer product of {x} and {y}", "outer product"),
 }

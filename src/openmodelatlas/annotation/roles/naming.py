@@ -85,8 +85,8 @@ class Names:
         kind = self.kind(tensor)
         if kind is not None:
             noun = KINDS[kind].noun if kind in KINDS else kind
-            part = board.parts.get(board.view.root(tensor))
-            return f"{part} of the {noun}" if part is not None else noun
+            part, source = board.parts.get(board.view.root(tensor), ("", ""))
+            return f"{part} of the {noun}" if part and board.kind(source) == board.kind(tensor) else noun
         parameter = board.view.parameter_of(tensor) if board.view.is_weight(tensor) else None
         if parameter is not None:
             return parameter_noun(board, parameter)
@@ -188,6 +188,7 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "weight": weight,
         "Weight": capital(weight),
         "general": general,
+        "pairs": place.words.get("pairs", ""),
         "their": their(names.noun(place.x)),
     }
 

@@ -19,20 +19,21 @@ def find_parts(board: Board) -> None:
         if not inputs or not outputs:
             continue
         if word == "getitem" and len(inputs) == 1:
-            part = _indexed(view.nodes[address].arguments.get("1"), view.shape(inputs[0]), view.shape(outputs[0]))
+            part = indexed_part(view.nodes[address].arguments.get("1"), view.shape(inputs[0]), view.shape(outputs[0]))
             if part is not None:
-                board.parts[view.root(outputs[0])] = part
+                board.parts[view.root(outputs[0])] = (part, view.root(inputs[0]))
         elif word == "chunk" and len(outputs) == 2:
-            board.parts[view.root(outputs[0])] = "first half"
-            board.parts[view.root(outputs[1])] = "second half"
+            board.parts[view.root(outputs[0])] = ("first half", view.root(inputs[0]))
+            board.parts[view.root(outputs[1])] = ("second half", view.root(inputs[0]))
         elif word in SPLITTING and len(outputs) == 2:
             rotated = [_is_rotated(board, output) for output in outputs]
             if sum(rotated) == 1:
                 for output, turns in zip(outputs, rotated, strict=True):
-                    board.parts[view.root(output)] = "rotary part" if turns else "unrotated part"
+                    part = "rotary part" if turns else "unrotated part"
+                    board.parts[view.root(output)] = (part, view.root(inputs[0]))
 
 
-def _indexed(index: Any, before: tuple[Dimension, ...], after: tuple[Dimension, ...]) -> str | None:
+def indexed_part(index: Any, before: tuple[Dimension, ...], after: tuple[Dimension, ...]) -> str | None:
     """The part that an index of the last axis takes: every second feature, or one half."""
     items = index.get("list") if isinstance(index, dict) else None
     last = items[-1] if isinstance(items, list) and items else None

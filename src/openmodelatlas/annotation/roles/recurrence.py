@@ -28,9 +28,9 @@ KERNEL_PORTS = {
 def find_recurrence(board: Board) -> None:
     """Convolutions over a window, kernels that run a recurrence, and recurrences written out."""
     view = board.view
-    for address in view.computing:
-        if view.nodes[address].kind == "kernel":
-            _kernel(board, address)
+    kernels = [address for address in view.computing if view.nodes[address].kind == "kernel"]
+    for address in sorted(kernels, key=lambda each: "kda" in each or "delta" in each):
+        _kernel(board, address)
     for address in view.computing:
         if view.word(address) == "add":
             _update(board, address)
@@ -88,9 +88,22 @@ def _kernel(board: Board, address: str) -> None:
     """A kernel that runs a recurrence: its arguments say what they are."""
     view, node = board.view, board.view.nodes[address]
     name = (node.function or "").lower()
-    if "conv1d" in name:
+    features = [port.tensor for port in node.inputs if not view.is_weight(port.tensor)]
+    if "conv" in name.rpartition(".")[2]:
         board.place(address, "short convolution", x=view.output(address))
         board.anchor("convolution", address)
+        board.carried[address] = tuple(features[:1])
+        for window in view.outputs(address)[1:]:
+            board.mark(window, "window")
+        return
+    if "norm" in name.rpartition(".")[2]:
+        gated = "gate" in name and len(features) > 1
+        board.place(address, "gated norm kernel" if gated else "rms norm", x=features[0] if features else None)
+        board.carried[address] = tuple(features[:1])
+        board.anchor("norm", address)
+        if gated:
+            board.spread(features[1], "output gate")
+            board.mark(view.output(address), "gated output")
         return
     ports = {port.name.split(".")[0]: port.tensor for port in node.inputs}
     known = {KERNEL_PORTS[port]: tensor for port, tensor in ports.items() if port in KERNEL_PORTS}
@@ -245,7 +258,7 @@ def _log_decay(board: Board, tensor: str) -> None:
             "neg": "negate decay",
         }
         board.place(maker, names.get(word, "part of decay"), x=features[0] if features else None)
-        board.mark(view.output(maker), "log decay")
+        board.mark(view.output(maker), "step size" if word in ("softplus", "clamp") else "log decay")
         for weight in weights:
             _rate(board, weight)
         pending.extend(features)
@@ -271,29 +284,34 @@ def _reads(board: Board, states: tuple[str, ...], add: str) -> list[str]:
     view = board.view
     errors = list[str]()
     region = view.nodes[add].parent or ""
+    found = []
     for state in states:
         for reader in view.readers(view.root(state)):
             if reader == add or board.places.get(reader) or not view.inside(reader, region):
                 continue
             result = _product_with(board, reader, state)
-            if result is None:
-                continue
-            other, output, steps = result
-            subtraction = next((user for user in view.readers(output) if view.word(user) == "subtract"), None)
-            name = "recall" if subtraction is not None else "read state"
-            for step in steps:
-                board.place(step, f"{name} product" if step != steps[-1] else name, x=other, y=state)
-            if subtraction is not None:
-                board.mark(output, "recalled")
-                board.spread(other, "keys")
-                board.place(subtraction, "value error", x=view.inputs(subtraction)[0], y=output)
-                board.spread(view.inputs(subtraction)[0], "values")
-                board.mark(view.output(subtraction), "correction")
-                errors.append(view.output(subtraction) or "")
-                board.anchor("delta", subtraction)
-            else:
-                board.mark(output, "mixed values")
-                board.spread(other, "queries" if errors else "output matrix")
+            if result is not None:
+                found.append((state, *result))
+    for state, other, output, steps in found:
+        subtraction = next((user for user in view.readers(output) if view.word(user) == "subtract"), None)
+        if subtraction is None:
+            continue
+        for step in steps:
+            board.place(step, "recall product" if step != steps[-1] else "recall", x=other, y=state)
+        board.mark(output, "recalled")
+        board.spread(other, "keys")
+        board.place(subtraction, "value error", x=view.inputs(subtraction)[0], y=output)
+        board.spread(view.inputs(subtraction)[0], "values")
+        board.mark(view.output(subtraction), "correction")
+        errors.append(view.output(subtraction) or "")
+        board.anchor("delta", subtraction)
+    for state, other, output, steps in found:
+        if board.kind(output) == "recalled":
+            continue
+        for step in steps:
+            board.place(step, "read state product" if step != steps[-1] else "read state", x=other, y=state)
+        board.mark(output, "mixed values")
+        board.spread(other, "queries" if errors else "output matrix")
     for error in errors:
         _strength(board, error)
     return errors
@@ -336,6 +354,19 @@ def _beta(board: Board, tensor: str) -> None:
         board.spread(view.inputs(maker)[0], "beta")
 
 
+def find_strengths(board: Board) -> None:
+    """Values and keys that are multiplied by one sigmoid a position before they meet the state."""
+    view = board.view
+    for address in view.computing:
+        inputs = view.inputs(address)
+        if view.word(address) != "multiply" or len(inputs) != 2 or address in board.places:
+            continue
+        kind, source = board.kind(inputs[0]), view.made_by(_through_moves(board, inputs[1]))
+        if kind in ("keys", "values") and source is not None and view.word(source) == "sigmoid":
+            board.place(address, "scale by strength", x=inputs[0], y=inputs[1])
+            _beta(board, inputs[1])
+
+
 def _written(board: Board, written: str, errors: list[str]) -> None:
     """Keys (transposed) times corrections, or a product of two that broadcasts."""
     view = board.view
@@ -363,6 +394,8 @@ def _cumulative(board: Board, address: str) -> None:
             board.mark(output, "total decay")
             board.mark(result, "decay between")
             board.anchor("chunk", address)
+            mark_chain(board, view.inputs(address)[0], "log decay")
+            _log_decay(board, _through_moves(board, view.inputs(address)[0]))
 
 
 def _grows_exponential(board: Board, tensor: str, depth: int = 3) -> bool:

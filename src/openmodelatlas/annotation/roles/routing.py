@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.board import Board, Place
 from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.shapes.dimension import DataDependent
 
@@ -48,6 +48,9 @@ def _choice(board: Board, topk: str) -> None:
             "choice scores",
         ):
             board.place(reader, "gather weights", x=view.inputs(reader)[0], y=outputs[1])
+            biased = view.made_by(view.inputs(reader)[0])
+            if biased is not None and biased in board.places and board.places[biased].name == "correction bias":
+                board.places[biased] = Place("router bias", x=board.places[biased].x)
             board.mark(view.output(reader), "expert weights")
             _name_weights(board, view.output(reader) or "")
 

@@ -37,7 +37,7 @@ KINDS: dict[str, Kind] = {
     "running sum": Kind("running sum", "running sum", r"s_n", "residual"),
     "carried sum": Kind("carried running sum", "running sum", r"\bar{s}_n", "residual"),
     "sum after attention": Kind("running sum after attention", "running sum", r"s'_n", "residual"),
-    "next running sum": Kind("next running sum", "running sum", r"s_{n+1}", "residual"),
+    "next running sum": Kind("running sum", "running sum", r"s_{n+1}", "residual"),
     "stored sums": Kind("stored sums", "stored sum", r"S_n", "residual"),
     "next stored sums": Kind("stored sums", "stored sum", r"S_{n+1}", "residual"),
     "sums": Kind("stored sums and the running sum", "sum", r"V_n", "residual"),

@@ -489,8 +489,8 @@ PLACES: dict[str, Wording] = {
     ),
     "shift": Wording("Shift the {x}", "Add {number} to the {x}.", "shifted {x}", "shift", "feed-forward"),
     "self gate": Wording(
-        "Multiply the gate by its sigmoid",
-        "Multiply the gate by its own activation.",
+        "Multiply the {x} by its activation",
+        "Multiply the {x} by its own activation, element by element.",
         "activated {x}",
         "activation",
         "feed-forward",
@@ -529,6 +529,13 @@ PLACES: dict[str, Wording] = {
         "Add a bias for each expert that takes part in the choice only.",
         "scores for the choice",
         "correction bias",
+        "routing",
+    ),
+    "router bias": Wording(
+        "Add the router bias",
+        "Add a bias for each expert to its score.",
+        "biased router scores",
+        "router bias",
         "routing",
     ),
     "best of each group": Wording(
@@ -746,6 +753,58 @@ PLACES: dict[str, Wording] = {
         "shared branch",
         "routing",
     ),
+    "sum experts": Wording(
+        "Combine the expert outputs",
+        "Add up the weighed outputs of each token’s experts.",
+        "combined expert outputs",
+        "combine",
+        "routing",
+    ),
+    "restore order": Wording(
+        "Restore the order of the tokens",
+        "Put the expert outputs back in the order of the tokens.",
+        "expert outputs in order of the tokens",
+        "combine",
+        "routing",
+    ),
+    "join experts": Wording(
+        "Join the expert outputs",
+        "Join the outputs of all experts along the rows.",
+        "outputs of all experts",
+        "combine",
+        "routing",
+    ),
+    "sort choices": Wording(
+        "Sort the choices by expert",
+        "Find the order that puts the choices of one expert next to each other.",
+        "order of the choices",
+        "dispatch",
+        "routing",
+    ),
+    "rows of choices": Wording(
+        "Rows of the choices",
+        "Divide by the number of choices of a token: the token that each choice belongs to.",
+        "token rows",
+        "dispatch",
+        "routing",
+    ),
+    "sort tokens": Wording(
+        "Sort the tokens by expert",
+        "Pick the tokens in the order of their experts, once for each choice.",
+        "sorted tokens",
+        "dispatch",
+        "routing",
+    ),
+    "empty table": Wording(
+        "Empty table of choices", "Start from a table without choices.", "empty choice table", "choice table", "routing"
+    ),
+    "read counts": Wording(
+        "Read the token counts",
+        "Read the counts as numbers, for the loop over the experts.",
+        "token counts",
+        "token counts",
+        "routing",
+    ),
     "expert bias": Wording(
         "Bias of this expert",
         "Pick the bias of this expert from those of all.",
@@ -804,6 +863,13 @@ PLACES: dict[str, Wording] = {
     ),
     "drop excess": Wording(
         "Drop the padding", "Keep as many positions as came in.", "convolved {x}", "short convolution", "state"
+    ),
+    "gated norm kernel": Wording(
+        "Gated RMSNorm",
+        "Divide the {x} by {their} root mean square, apply the gain, and multiply by the activated gate.",
+        "gated output",
+        "rms norm",
+        "norm",
     ),
     "delta kernel": Wording(
         "Delta rule",
@@ -984,6 +1050,34 @@ PLACES: dict[str, Wording] = {
         "Add up the products: how much each query overlaps each earlier key.",
         "overlaps of queries and keys",
         "query overlap",
+        "state",
+    ),
+    "scale": Wording("Scale the {x}", "{Verb} the {x} by {number}.", "scaled {x}", "scale", None),
+    "pairs of positions": Wording(
+        "Pairs of positions",
+        "Make a matrix of ones, one for each pair of positions.",
+        "pairs of positions",
+        "mask start",
+        "state",
+    ),
+    "triangle of positions": Wording(
+        "Pairs with {pairs}",
+        "Mark the pairs of positions with {pairs} in the second place.",
+        "pairs with {pairs}",
+        "position mask",
+        "state",
+    ),
+    "other pairs": Wording(
+        "Other pairs", "Mark the pairs of positions left out.", "other pairs", "position mask", "state"
+    ),
+    "decayed": Wording(
+        "Decay the {x}", "Multiply the {x} by their decay, feature by feature.", "decayed {x}", "decay", "state"
+    ),
+    "scale by strength": Wording(
+        "Scale the {x} by the write strength",
+        "Multiply the {x} by the write strength of their position.",
+        "{x} times write strength",
+        "write strength",
         "state",
     ),
     "bias": Wording("Add the bias", "Add the bias to the {x}.", "", "bias", None),

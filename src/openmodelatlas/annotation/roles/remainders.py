@@ -1,0 +1,116 @@
+"""Small places that many mechanisms have: scales, dropout, triangles of positions, and what overlaps become."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.roles.board import Board, is_exponential
+from openmodelatlas.annotation.roles.view import MOVING, View
+
+OVERLAPS = frozenset(["key overlap", "query overlap"])
+KEEPING = frozenset(["masked_fill", "tril", "triu", "neg", "clone", "getitem", "setitem", "where"])
+STREAM = frozenset(["block input", "block output", "embedding", "running sum", "next running sum"])
+
+
+def find_dropouts(board: Board) -> None:
+    """Dropout changes nothing here: what comes out is what went in."""
+    for address in reversed(board.view.computing):
+        if board.view.word(address) == "dropout" and address not in board.places:
+            source = board.view.inputs(address)[0]
+            kind = board.kind(board.view.output(address)) or board.kind(source)
+            if kind is not None:
+                board.mark(source, kind)
+                board.mark(board.view.output(address), kind)
+            board.place(address, "dropout", x=source)
+
+
+def find_scales(board: Board) -> None:
+    """Products of something known with a number."""
+    view = board.view
+    for address in view.computing:
+        word, inputs = view.word(address), view.inputs(address)
+        if word not in ("multiply", "divide") or len(inputs) != 1 or address in board.places or view.squares(address):
+            continue
+        kind = board.kind(inputs[0]) or board.kind(view.output(address))
+        if kind is not None:
+            board.place(address, "scale", x=inputs[0])
+            board.mark(inputs[0], kind)
+            board.mark(view.output(address), kind)
+
+
+def find_triangles(board: Board) -> None:
+    """One triangle of a matrix of ones: which pairs of positions come later, or earlier."""
+    view = board.view
+    for address in view.computing:
+        word, inputs = view.word(address), view.inputs(address)
+        if word not in ("tril", "triu") or not inputs or address in board.places:
+            continue
+        start = view.made_by(inputs[0])
+        if start is None or view.word(start) not in ("ones", "new_ones", "ones_like", "full"):
+            continue
+        diagonal = view.nodes[address].arguments.get("diagonal", view.nodes[address].arguments.get("1", 0))
+        name = _triangle(word, diagonal if isinstance(diagonal, int) else 0)
+        board.place(start, "pairs of positions", x=view.output(start))
+        board.place(address, "triangle of positions", x=view.output(address), pairs=name)
+        board.mark(view.output(address), name)
+        for reader in view.readers(view.output(address) or ""):
+            if view.word(reader) == "logical_not":
+                board.place(reader, "other pairs", x=view.output(address))
+
+
+def _triangle(word: str, diagonal: int) -> str:
+    if word == "triu":
+        return "later positions" if diagonal > 0 else "same and later positions"
+    return "earlier positions" if diagonal < 0 else "same and earlier positions"
+
+
+def flow_overlaps(board: Board) -> None:
+    """Overlaps of positions stay what they are when masked, negated, copied, or scaled by one number a position."""
+    view = board.view
+    for address in view.computing:
+        inputs, word, output = view.inputs(address), view.word(address), view.output(address)
+        if not inputs or output is None or board.kind(output) is not None:
+            continue
+        if word in KEEPING:
+            kind = board.kind(inputs[0])
+            if word in ("setitem", "where"):
+                kind = kind or board.kind(inputs[-1])
+        elif word in ("multiply", "add"):
+            kinds = [board.kind(tensor) for tensor in inputs if not _plain(view, tensor)]
+            kind = kinds[0] if len(set(kinds)) == 1 else None
+        else:
+            continue
+        if kind in OVERLAPS and kind is not None:
+            board.mark(output, kind)
+
+
+def _plain(view: View, tensor: str) -> bool:
+    maker = view.made_by(tensor)
+    return view.is_weight(tensor) or (maker is not None and view.word(maker) in ("eye", "sigmoid", "pad"))
+
+
+def find_decays(board: Board) -> None:
+    """Differences of cumulative log decays, and exponentials of log decays of any kind."""
+    view = board.view
+    board.flow([tensor for tensor, kind in board.kinds.items() if kind == "total decay"], "total decay")
+    logs = ("log decay", "total decay", "decay between")
+    for tensor in [tensor for tensor, kind in board.kinds.items() if kind == "total decay"]:
+        for reader in view.readers(tensor):
+            output = view.output(reader)
+            if view.word(reader) in MOVING and view.word(reader) not in ("cat", "stack"):
+                board.mark(output, "total decay")
+    for address in view.computing:
+        word, inputs, output = view.word(address), view.inputs(address), view.output(address)
+        kinds = {board.kind(tensor) for tensor in inputs}
+        if word == "subtract" and kinds == {"total decay"}:
+            board.place(address, "decay between", x=inputs[0])
+            board.mark(output, "decay between")
+        elif word in ("masked_fill", "where") and inputs and board.kind(inputs[0]) == "decay between":
+            board.place(address, "hide later", x=inputs[0])
+            board.mark(output, "decay between")
+        elif word in ("exp", "exp2") and inputs and board.kind(inputs[0]) in logs:
+            board.place(address, "decay", x=inputs[0])
+            board.mark(output, "decay")
+        elif word == "multiply" and len(inputs) == 2 and is_exponential(view, inputs[1]):
+            kind = board.kind(inputs[0])
+            if kind in ("keys", "queries"):
+                board.place(address, "decayed", x=inputs[0])
+                board.mark(output, kind)
