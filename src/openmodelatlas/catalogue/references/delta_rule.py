@@ -1,0 +1,146 @@
+"""The delta rule with decay, step by step and by chunks, and the two decays of Kimi Delta Attention.
+
+Axes: B batch, H heads, T positions, K and V features of a key and a value, C positions of a chunk.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from openmodelatlas.catalogue.references.elementary import Array, sigmoid, softplus
+
+
+def l2_norm(features: Array, eps: float) -> Array:
+    """Vectors of length 1: x / √(Σx² + eps) along the last axis, a sum and not a mean.
+
+    […, K] to […, K] (fla-core 0.6.0, ``modules/norm/l2norm.py``; ``transformers`` 5.24.0, Kimi Linear, ``l2norm``).
+    """
+    result: Array = features / np.sqrt(np.sum(features**2, axis=-1, keepdims=True) + eps)
+    return result
+
+
+def bounded_decay(gate: Array, bias: Array, log_rate: Array, lower_bound: float, heads_first: int = 0) -> Array:
+    """Logarithm of Kimi K3's decay: ℓ · σ(exp(A)·(g + b)), between ℓ and 0.
+
+    Args:
+        gate: g, [B, T, H·K].
+        bias: b, H·K elements.
+        log_rate: A, H elements.
+        lower_bound: ℓ, negative.
+        heads_first: 1 for a result [B, H, T, K].
+
+    Returns:
+        [B, T, H, K], or [B, H, T, K] (fla-core 0.6.0, ``ops/kda/gate.py``).
+    """
+    shifted = (gate + bias.reshape(-1)).reshape(*gate.shape[:2], log_rate.size, -1)
+    log_decay = lower_bound * sigmoid(np.exp(log_rate).reshape(-1, 1) * shifted)
+    return log_decay.swapaxes(1, 2) if heads_first else log_decay
+
+
+def softplus_decay(gate: Array, bias: Array, log_rate: Array) -> Array:
+    """Logarithm of Kimi Linear's decay: -exp(A)·softplus(g + b), without a lower bound.
+
+    Args:
+        gate: g, [B, T, H·K].
+        bias: b, H·K elements.
+        log_rate: A, H elements.
+
+    Returns:
+        [B, T, H, K] (arXiv 2510.26692; ``transformers`` 5.24.0, ``KimiLinearForgetGate``).
+    """
+    shifted = (gate + bias.reshape(-1)).reshape(*gate.shape[:2], log_rate.size, -1)
+    result: Array = -np.exp(log_rate).reshape(-1, 1) * softplus(shifted)
+    return result
+
+
+def delta_rule_step(
+    query: Array, key: Array, value: Array, log_decay: Array, beta: Array, state: Array
+) -> tuple[Array, Array]:
+    """One position: the memory forgets, the value is written under the key as far as it differs, the query reads.
+
+    Args:
+        query: q, B·H·K elements, scaled already.
+        key: k, B·H·K elements.
+        value: v, B·H·V elements.
+        log_decay: g, B·H·K elements.
+        beta: β, how much of the correction is written, B·H elements.
+        state: S, [B, H, K, V].
+
+    Returns:
+        The output, B·H·V elements in [B, H, V], and the next state [B, H, K, V]: S ← Diag(exp g)·S, then
+        S ← S + β·k·(v - kᵀS)ᵀ, then o = Sᵀq (arXiv 2102.11174, 2412.06464; with a decay for each key feature
+        arXiv 2510.26692, equation 1).
+    """
+    batch, heads = state.shape[:2]
+    query, key, log_decay = (part.reshape(batch, heads, -1, 1) for part in (query, key, log_decay))
+    state = np.exp(log_decay) * state
+    recalled = np.sum(key * state, axis=2)
+    correction = beta.reshape(batch, heads, 1) * (value.reshape(batch, heads, -1) - recalled)
+    state = state + key * correction[:, :, None, :]
+    return np.sum(query * state, axis=2), state
+
+
+def delta_rule(
+    queries: Array, keys: Array, values: Array, log_decay: Array, beta: Array, state: Array
+) -> tuple[Array, Array]:
+    """:func:`delta_rule_step` for one position after another.
+
+    Args:
+        queries, keys, log_decay: [B, H, T, K].
+        values: [B, H, T, V].
+        beta: B·H·T elements.
+        state: [B, H, K, V], before the first position.
+
+    Returns:
+        Outputs [B, H, T, V] and the state after the last position.
+    """
+    outputs = np.zeros_like(values)
+    beta = beta.reshape(values.shape[:3])
+    for t in range(values.shape[2]):
+        outputs[:, :, t], state = delta_rule_step(
+            queries[:, :, t], keys[:, :, t], values[:, :, t], log_decay[:, :, t], beta[:, :, t], state
+        )
+    return outputs, state
+
+
+def delta_rule_of_chunk(
+    queries: Array, keys: Array, values: Array, log_decay: Array, beta: Array, state: Array
+) -> tuple[Array, Array]:
+    """The same as :func:`delta_rule`, all positions of a chunk at once; arguments and results as there.
+
+    What the positions write is the solution of a triangular system: position i writes
+    u_i = β_i·(v_i - (k_i ⊙ exp G_i)ᵀS) - β_i·Σ_{j<i} ⟨k_i, exp(G_i - G_j) ⊙ k_j⟩·u_j, with G the running sum of g
+    (arXiv 2406.06484, section 3; arXiv 2510.26692, section 3).
+    """
+    total = np.cumsum(log_decay, axis=2)
+    between = np.exp(np.minimum(total[:, :, :, None] - total[:, :, None], 0.0))
+    strength = beta.reshape(*values.shape[:3], 1)
+    overlap = np.tril(np.einsum("bhik,bhijk,bhjk->bhij", keys, between, keys), -1)
+    corrections = strength * (values - (keys * np.exp(total)) @ state)
+    written = np.linalg.solve(np.eye(values.shape[2]) + strength * overlap, corrections)
+    seen = np.tril(np.einsum("bhik,bhijk,bhjk->bhij", queries, between, keys))
+    outputs = (queries * np.exp(total)) @ state + seen @ written
+    last = total[:, :, -1:]
+    remaining = np.exp(last).swapaxes(2, 3) * state
+    return outputs, remaining + (keys * np.exp(last - total)).swapaxes(2, 3) @ written
+
+
+def kimi_delta_attention(
+    queries: Array, keys: Array, values: Array, log_decay: Array, beta: Array, eps: float
+) -> Array:
+    """Delta rule from an empty memory on queries and keys of length 1, the queries divided by √K.
+
+    Args:
+        queries, keys: [B, H, T, K], as they leave the short convolution.
+        values: [B, H, T, V].
+        log_decay: [B, H, T, K].
+        beta: [B, H, T].
+        eps: of the norm of queries and keys.
+
+    Returns:
+        Outputs [B, H, T, V] (arXiv 2510.26692, section 3; ``transformers`` 5.24.0, Kimi Linear,
+        ``chunk_kimi_delta_attention``).
+    """
+    state = np.zeros((*queries.shape[:2], queries.shape[3], values.shape[3]))
+    scaled = l2_norm(queries, eps) / np.sqrt(queries.shape[-1])
+    return delta_rule(scaled, l2_norm(keys, eps), values, log_decay, beta, state)[0]
