@@ -5,7 +5,7 @@ import { Diagram } from "./diagram/diagram";
 import Zoomer from "./diagram/Zoomer.svelte";
 import { Light } from "./light";
 import { applyBytes, applySettings, fitText } from "./numbers";
-import { addStyles, completeLevel, fetchPage, replaceFrame, replacePart, type FetchedPage } from "./pages";
+import { addStyles, completeLevel, fetchPage, makeAbsolute, replaceFrame, replacePart, type FetchedPage } from "./pages";
 import type { LibraryData, ViewData } from "./schema/view";
 import { DEFAULTS, parseView, viewQuery, type Settings, type View } from "./settings";
 import { setUpStrip } from "./strip";
@@ -42,6 +42,10 @@ export class App {
   start(): void {
     this.enhance(true);
     if (!canFetch) return;
+    // The address of the document is going to change under what stays.
+    for (const part of [document.head, ...document.querySelectorAll("body > header.top, body > footer.bottom")]) {
+      makeAbsolute(part, this.path);
+    }
     history.scrollRestoration = "manual";
     addEventListener("popstate", (event) => void this.returnTo(event));
     addEventListener("pagehide", () => this.rememberScroll());

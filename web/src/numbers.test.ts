@@ -44,5 +44,23 @@ test("numbers follow the settings, and come back", () => {
   expect(texts(root)).toEqual(before);
 });
 
+test("diagrams show numbers in the place of symbols, on the baseline", () => {
+  const root = document.createElement("div");
+  root.innerHTML = `<svg><text>[<tspan class="dim symbolic" data-expression="hidden_size" data-symbol="d_x"><tspan
+    class="math">d</tspan><tspan dy="2" font-size="8">x</tspan></tspan><tspan dy="-2">, </tspan><tspan
+    class="dim symbolic" data-expression="B" data-symbol="B"><tspan class="math">B</tspan></tspan>]</text></svg>`;
+  const before = root.innerHTML;
+  applySettings(root, DATA, DEFAULTS);
+  expect(root.innerHTML).toBe(before);
+  applySettings(root, DATA, { ...DEFAULTS, shapes: "numbers" });
+  expect(root.querySelector("text")!.textContent).toBe("[7168, B]");
+  expect(root.querySelectorAll("[dy]")).toHaveLength(0);
+  applySettings(root, DATA, { ...DEFAULTS, shapes: "numbers", B: 3 });
+  expect(root.querySelector("text")!.textContent).toBe("[7168, 3]");
+  applySettings(root, DATA, { ...DEFAULTS, B: 3 });
+  expect(root.querySelector("text")!.textContent).toBe("[dx, B]");
+  expect(root.querySelectorAll("[dy]")).toHaveLength(2);
+});
+
 test.each([[0, "0 B"], [999, "999 B"], [1000, "1.00 kB"], [999_600, "1.00 MB"], [70_272, "70.3 kB"], [2.052e12, "2.05 TB"]])(
   "%d bytes", (bytes, text) => expect(bytesText(bytes)).toBe(text));

@@ -24,8 +24,13 @@ export function applySettings(root: ParentNode, data: ViewData, settings: Settin
 
 function applySizes(root: ParentNode, data: ViewData, settings: Settings): void {
   const sizes = sizesAt(data, settings);
-  for (const element of root.querySelectorAll<HTMLElement | SVGElement>(".dim[data-expression]")) {
+  for (const element of root.querySelectorAll<HTMLElement>("span.dim[data-expression]")) {
     write(element, dimensionText(element.dataset, first(element), sizes, settings.shapes));
+  }
+  // Diagrams have room for one form: symbols as they are set, or numbers.
+  for (const element of root.querySelectorAll<SVGElement>("tspan.dim[data-expression]")) {
+    const value = settings.shapes === "numbers" ? evaluate(element.dataset["expression"]!, sizes) : null;
+    setAxis(element, value === null ? null : String(value));
   }
   for (const element of root.querySelectorAll<HTMLElement>(".elements[data-expression]")) {
     const value = evaluate(element.dataset["expression"]!, sizes);
@@ -94,6 +99,38 @@ function first(element: Element): string {
 function write(element: Element, text: string): void {
   first(element);
   if (element.textContent !== text) element.textContent = text;
+}
+
+interface SetAxis {
+  nodes: Node[];
+  /** How far the axis ends below the baseline, for what follows to make up for. */
+  lowered: number;
+}
+
+const axes = new WeakMap<Element, SetAxis>();
+
+/** Puts a number in the place of the pieces that an axis of a diagram is set in; `null` brings those back. */
+function setAxis(element: SVGElement, text: string | null): void {
+  let set = axes.get(element);
+  if (set === undefined) {
+    if (text === null) return;
+    const shifts = [...element.querySelectorAll("tspan[dy]")].map((piece) => Number(piece.getAttribute("dy")));
+    set = { nodes: [...element.childNodes], lowered: shifts.reduce((sum, shift) => sum + shift, 0) };
+    axes.set(element, set);
+  }
+  const replaced = element.childNodes[0] !== set.nodes[0];
+  if (text === null ? !replaced : replaced && element.textContent === text) return;
+  if (replaced !== (text !== null)) shiftNext(element, text === null ? -set.lowered : set.lowered);
+  element.replaceChildren(...(text === null ? set.nodes : [text]));
+}
+
+/** What follows an axis returns to the baseline from where that ended; without its subscript there is nothing to make up for. */
+function shiftNext(element: Element, by: number): void {
+  const next = element.nextElementSibling;
+  if (by === 0 || next === null || next.tagName !== "tspan") return;
+  const shift = Number(next.getAttribute("dy") ?? 0) + by;
+  if (Math.abs(shift) < 0.01) next.removeAttribute("dy");
+  else next.setAttribute("dy", String(Math.round(shift * 100) / 100));
 }
 
 /** Narrows lines of text in diagrams that became wider than the room they have. */

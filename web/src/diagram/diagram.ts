@@ -18,9 +18,7 @@ export class Diagram {
     for (const sign of svg.querySelectorAll<SVGGElement>(".plumbing-sign")) {
       const edge = sign.closest<SVGGElement>("g.edge");
       if (!edge) continue;
-      sign.setAttribute("tabindex", "0");
-      sign.setAttribute("role", "button");
-      sign.setAttribute("aria-expanded", "false");
+      makeButton(sign, "Open the plumbing", false);
     }
   }
 
@@ -74,21 +72,32 @@ export class Diagram {
     for (const edge of this.svg.querySelectorAll<SVGGElement>("g.edge[data-plumbing]")) {
       const open = stretches.includes(edge.dataset["plumbing"]!);
       edge.classList.toggle("open", open);
-      edge.querySelector(".plumbing-sign")?.setAttribute("aria-expanded", String(open));
+      for (const sign of edge.querySelectorAll(".plumbing-sign")) sign.setAttribute("aria-expanded", String(open));
     }
+    for (const group of this.svg.querySelectorAll<SVGGElement>("g.opened.open")) addCloser(group);
     this.known = null;
   }
 
   /** Opens or closes the plumbing of the line that `target` is in, if it is its sign; tells whether it was. */
   toggle(target: Element): boolean {
-    const edge = target.closest(".plumbing-sign")?.closest<SVGGElement>("g.edge");
-    const stretch = edge?.dataset["plumbing"];
-    if (stretch === undefined) return false;
+    const sign = target.closest(".plumbing-sign");
+    const stretch = sign?.closest<SVGGElement>("g.edge, g.opened");
+    const name = stretch?.dataset["plumbing"] ?? stretch?.dataset["opened"];
+    if (sign == null || name === undefined) return false;
+    const within = sign === document.activeElement;
     const open = new Set(this.openStretches());
-    if (!open.delete(stretch)) open.add(stretch);
+    const opens = !open.delete(name);
+    if (opens) open.add(name);
     this.setOpen([...open]);
     this.opened([...open]);
+    if (within) this.focusSign(name, opens);
     return true;
+  }
+
+  /** Signs come and go with what they open; the focus stays with the stretch. */
+  private focusSign(name: string, open: boolean): void {
+    const place = open ? `g.opened[data-opened="${CSS.escape(name)}"]` : `g.edge[data-plumbing="${CSS.escape(name)}"]`;
+    this.svg.querySelector<SVGGElement>(`${place} .plumbing-sign`)?.focus({ preventScroll: true });
   }
 
   openStretches(): string[] {
@@ -116,4 +125,28 @@ export class Diagram {
     this.zoom.reveal(node);
     return true;
   }
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function makeButton(sign: SVGGElement, label: string, expanded: boolean): void {
+  for (const [name, value] of [["tabindex", "0"], ["role", "button"], ["aria-expanded", String(expanded)], ["aria-label", label]] as const) {
+    sign.setAttribute(name, value);
+  }
+}
+
+/** A cross at the corner of opened plumbing, which closes it. */
+function addCloser(group: SVGGElement): void {
+  if (group.querySelector(".plumbing-sign")) return;
+  const box = group.getBBox();
+  const [x, y] = [box.x + box.width, box.y];
+  const sign = document.createElementNS(SVG, "g");
+  sign.setAttribute("class", "plumbing-sign closer");
+  const circle = document.createElementNS(SVG, "circle");
+  for (const [name, value] of [["cx", x], ["cy", y], ["r", 7]] as const) circle.setAttribute(name, String(value));
+  const cross = document.createElementNS(SVG, "path");
+  cross.setAttribute("d", `M${x - 2.5} ${y - 2.5}l5 5m0-5l-5 5`);
+  sign.append(circle, cross);
+  makeButton(sign, "Close the plumbing", true);
+  group.append(sign);
 }

@@ -2,13 +2,13 @@
 
 const PROPERTIES = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
-  "opacity", "font-family", "font-size", "font-weight", "font-style", "letter-spacing", "text-anchor", "dominant-baseline",
+  "opacity", "font-family", "font-size", "font-weight", "font-style", "letter-spacing", "text-anchor", "dominant-baseline", "white-space",
 ] as const;
 
 const INITIAL: Readonly<Record<string, string>> = {
   "fill-opacity": "1", "stroke-opacity": "1", "stroke-dasharray": "none", "stroke-linecap": "butt", "stroke-linejoin": "miter",
   opacity: "1", "font-style": "normal", "letter-spacing": "normal", "text-anchor": "start", "dominant-baseline": "auto",
-  stroke: "none",
+  stroke: "none", "white-space": "normal",
 };
 
 /** The text of an SVG file which looks as the diagram does now, without the page's style sheets. */
@@ -50,7 +50,7 @@ function bake(original: Element, copy: Element): void {
   originals.forEach((child, index) => {
     const twin = copies[index]!;
     const style = getComputedStyle(child);
-    if (style.display === "none" || child.classList.contains("hit")) {
+    if (style.display === "none" || child.matches(".hit, .closer")) {
       twin.remove();
       return;
     }
@@ -61,7 +61,7 @@ function bake(original: Element, copy: Element): void {
         if (value && value !== INITIAL[property]) twin.setAttribute(property, value);
       }
     }
-    for (const name of ["class", "tabindex", "role", "aria-current", "aria-expanded"]) twin.removeAttribute(name);
+    for (const name of ["class", "tabindex", "role", "aria-current", "aria-expanded", "aria-label"]) twin.removeAttribute(name);
     if (twin.tagName === "a" && twin.hasAttribute("href")) {
       twin.setAttribute("href", new URL(twin.getAttribute("href")!, document.baseURI).href);
     }
