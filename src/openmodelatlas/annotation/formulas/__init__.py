@@ -9,7 +9,8 @@ from openmodelatlas.annotation.material import Drafts, Material
 
 
 def operation_formulas(material: Material, drafts: Drafts) -> None:
-    """The step that gives operations their formulas."""
-    from openmodelatlas.annotation.formulas.step import write_operations
+    """The step that gives operations their formulas, and composes those of what encloses them."""
+    from openmodelatlas.annotation.formulas.step import write_composed, write_operations
 
     write_operations(material, drafts)
+    write_composed(material, drafts)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-RELATION, SUM, PRODUCT, PREFIX, SYMBOL, ATOM = range(6)
-"""How tightly a piece of LaTeX binds: ``a = b``; ``a + b``; ``a b``; ``f(a)``; ``x'``, which takes no further
-superscript; ``x`` or whatever has its own brackets.
+RELATION, SUM, MATRIX, PRODUCT, PREFIX, SYMBOL, ATOM = range(7)
+"""How tightly a piece of LaTeX binds: ``a = b``; ``a + b``; a product of matrices or a sum over an axis, which reach as
+far right as they can; an element-wise product; ``f(a)``; ``x'``, which takes no further superscript; ``x`` or whatever
+has its own brackets.
 
 A piece stands in brackets where a place asks for more than it has.
 """
@@ -39,8 +40,9 @@ class Entry:
     r"""One function of the operation table.
 
     Attributes:
-        latex: how it is written. ``<name>`` is an argument; ``<name+>``, ``<name*>``, ``<name.>``, ``<name^>`` put it
-            in brackets unless it binds as tightly as a sum, a product, a symbol, an atom; ``<name:axis>`` is the axis,
+        latex: how it is written. ``<name>`` is an argument; ``<name+>``, ``<name*>``, ``<name!>``, ``<name.>``,
+            ``<name^>`` put it in brackets unless it binds as tightly as a sum, a product of elements, ``f(a)``, a
+            symbol, an atom; ``<name:axis>`` is the axis,
             ``<name:size>`` how long it is, ``<name:index>`` an index. Of templates separated by ``||`` the first whose
             arguments are all given is taken. ``<result>`` puts the result at its place, where it is not alone on the
             left of an equals sign.

@@ -20,6 +20,7 @@ _GREEK = frozenset(
 )
 _INDEXED = re.compile(r"([A-Za-z])_?(\d+)\Z")
 _WORD_INDEX = re.compile(r"([A-Za-z])_([A-Za-z][A-Za-z0-9]*)\Z")
+_LIT = re.compile(r"\\htmlData\{[^{}]*\}")
 _SPECIAL = re.compile(r"[\\{}$%#&_^~]")
 _ESCAPES = {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
 
@@ -113,6 +114,11 @@ def dimension_words(dimension: Dimension, sizes: Mapping[str, SizeName]) -> str:
     if isinstance(dimension, Varying):
         return " or ".join(str(value) for value in sorted(set(dimension.values))[:4])
     return "?"
+
+
+def unlit(latex: str) -> str:
+    """A formula without the marks of its terms, braces and spaces, to compare or measure it."""
+    return re.sub(r"\\(?:mathrm|mathtt|operatorname|text|left|right)(?![a-z])|[{} ]", "", _LIT.sub("", latex))
 
 
 def brackets_balance(text: str) -> bool:

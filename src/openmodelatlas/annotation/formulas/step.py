@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
-from openmodelatlas.annotation.formulas import single
+from openmodelatlas.annotation.formulas import chains, single
 from openmodelatlas.annotation.formulas.calls import entry_of, is_operation
+from openmodelatlas.annotation.formulas.compose import compose
 from openmodelatlas.annotation.formulas.evaluate import Values
+from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.terms import Symbols
 from openmodelatlas.annotation.knowledge import Unmatched
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Node
-
-_LIT = re.compile(r"\\htmlData\{[^{}]*\}")
 
 
 def write_operations(material: Material, drafts: Drafts) -> None:
@@ -37,9 +35,22 @@ def write_operations(material: Material, drafts: Drafts) -> None:
             drafts.unmatched.append(Unmatched(address=address, what="evaluation", reason=check.detail))
 
 
-def unlit(latex: str) -> str:
-    """A formula without the marks of its terms."""
-    return _LIT.sub("", latex).replace("{", "").replace("}", "").replace(" ", "")
+def write_composed(material: Material, drafts: Drafts) -> None:
+    """Gives functions, modules and branches that no mechanism explains a formula composed from their operations."""
+    document = material.document
+    values = Values(material.code)
+    symbols = Symbols(document, drafts, Spans(document, material.code))
+    for address, node in document.nodes.items():
+        draft = drafts.nodes[address]
+        if draft.formulas or node.kind not in ("function", "module", "branch") or is_operation(node):
+            continue
+        chain = chains.chain_of(node, symbols)
+        if chain is None:
+            continue
+        check = chains.check(chain, document, values)
+        formula = compose(chain, symbols, check)
+        if formula is not None:
+            draft.formulas.append(formula)
 
 
 def _unknown(node: Node) -> Unmatched:

@@ -92,7 +92,7 @@ class Symbols:
                 return called
             source = source or (self._written(tensor) if depth < _MOST_PLUMBING else None)
         piece = self.named(source, page, depth + 1) if source is not None else None
-        if piece is not None and self._swaps(tensor):
+        if piece is not None and self.swaps(tensor):
             return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)
         return piece
 
@@ -141,7 +141,7 @@ class Symbols:
             return None
         return call.operands[0].name if call.node.outputs and call.node.outputs[0].tensor == tensor else None
 
-    def _swaps(self, tensor: str) -> bool:
+    def swaps(self, tensor: str) -> bool:
         """Whether plumbing exchanged the two last axes."""
         made = self.producer(tensor)
         call = self.call(made.address) if made is not None else None

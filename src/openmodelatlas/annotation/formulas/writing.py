@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, Unknown, operands_in
-from openmodelatlas.annotation.formulas.entry import ATOM, PRODUCT, SUM, SYMBOL, Dtype, Entry
+from openmodelatlas.annotation.formulas.entry import ATOM, PREFIX, PRODUCT, SUM, SYMBOL, Dtype, Entry
 from openmodelatlas.annotation.formulas.notation import dimension_latex, escaped, expression_latex, number_latex
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Dimension
 
-_PLACE = re.compile(r"<(\w+)([+*.^]?)(?::(\w+)(?:=(\w+))?)?>")
-_LEVELS = {"": 0, "+": SUM, "*": PRODUCT, ".": SYMBOL, "^": ATOM}
+_PLACE = re.compile(r"<(\w+)([+*!.^]?)(?::(\w+)(?:=(\w+))?)?>")
+_LEVELS = {"": 0, "+": SUM, "*": PRODUCT, "!": PREFIX, ".": SYMBOL, "^": ATOM}
 _ABSENT = "\0"
 
 
@@ -129,17 +129,20 @@ class Writer:
         return _ABSENT if isinstance(value, Operand) else self._value(call, name, value).within(level)
 
     def _list(self, call: Call, name: str, value: Any, level: int) -> str:
+        return r",\, ".join(piece.latex for piece in self._pieces(call, name, value))
+
+    def _pieces(self, call: Call, name: str, value: Any) -> list[Piece]:
+        """The items of a list, or of the only list in it (``view((a, b))``)."""
         published = call.published.get(name)
         items = value if isinstance(value, list) else [value]
-        known = published.get("list") if isinstance(published, dict) else None
-        if known is not None and len(items) == 1 and isinstance(items[0], list):  # ``view((a, b))``
-            items = items[0]
-            known = known[0]["list"] if len(known) == 1 and isinstance(known[0], dict) and "list" in known[0] else known
+        known = published["list"] if isinstance(published, dict) and "list" in published else [published]
         if len(items) == 1 and isinstance(items[0], list):
             items = items[0]
-        if known is None or len(known) != len(items):
-            known = [published] if published is not None and len(items) == 1 else [None] * len(items)
-        return r",\, ".join(self._item(call, name, item, given).latex for item, given in zip(items, known, strict=True))
+            inner = known[0] if len(known) == 1 else None
+            known = inner["list"] if isinstance(inner, dict) and "list" in inner else known
+        if len(known) != len(items):
+            known = [None] * len(items)
+        return [self._item(call, name, item, given) for item, given in zip(items, known, strict=True)]
 
     def _parts(self, call: Call, name: str, value: Any, level: int) -> str:
         return r";\, ".join(self._tensor(operand).latex for operand in operands_in(value)) or _ABSENT
@@ -157,7 +160,17 @@ class Writer:
         return escaped(value) if isinstance(value, Dtype) else _ABSENT
 
     def _times(self, call: Call, name: str, value: Any, level: int) -> str:
-        return self._list(call, name, value, level).replace(r",\, ", r" \times ") or _ABSENT
+        return r" \times ".join(piece.within(PRODUCT) for piece in self._pieces(call, name, value)) or _ABSENT
+
+    def _less(self, call: Call, name: str, value: Any, level: int) -> str:
+        """The last number below a bound."""
+        published = call.published.get(name)
+        if isinstance(published, dict) and published.get("value") is None and "size" in published:
+            return expression_latex(f"{published['size']} - 1", self._sizes)
+        bound = published["value"] if isinstance(published, dict) and "value" in published else value
+        if isinstance(bound, int) and not (isinstance(published, dict) and "probe" in published):
+            return number_latex(bound - 1)
+        return f"{self._value(call, name, value).within(SUM)} - 1"
 
     def _index(self, call: Call, name: str, value: Any, level: int) -> str:
         published = call.published.get(name)
@@ -199,6 +212,8 @@ class Writer:
             text = self._text(call, name)
             if text is not None:
                 return Piece(rf"\mathtt{{{escaped(text)}}}")
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return Piece(rf"{{{number_latex(value)}}}_{{\text{{probe}}}}", SYMBOL)
         if isinstance(published, int | float):
             return _number(published)
         if isinstance(published, dict) and "float" in published:
@@ -221,6 +236,7 @@ class Writer:
         "swap": _swap,
         "type": _type,
         "times": _times,
+        "less": _less,
         "index": _index,
     }
 

@@ -57,8 +57,8 @@ _UNSET = r"\text{unset}"
 
 ENTRIES: dict[str, Entry] = {
     "arange": Entry(
-        r"\left(<start>, <start+> + <step>, \ldots\right)_{\lt <end>} || "
-        r"\left(<start>, <start+> + 1, \ldots, <end+> - 1\right) || \left(0, 1, \ldots, <start+> - 1\right)",
+        r"\left(<start>, <start+> + <step>, \ldots\right)_{\lt <end>} || \left(<start>, \ldots, <end:less>\right) || "
+        r"\left(0, \ldots, <start:less>\right)",
         ATOM,
         arange,
     ),

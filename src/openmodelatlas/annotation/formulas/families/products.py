@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from openmodelatlas.annotation.formulas.entry import ATOM, PREFIX, PRODUCT, SUM, Entry
+from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX, PREFIX, SUM, Entry
 from openmodelatlas.annotation.formulas.families.activations import softmax
 from openmodelatlas.annotation.formulas.families.numeric import Array, as_float, need
 
@@ -109,52 +109,50 @@ def _scaled(product: Any, added: Any, beta: float, alpha: float) -> Any:
     return beta * added + alpha * product if beta != 1 or alpha != 1 else added + product
 
 
-_MASKED = r"\operatorname{softmax}(<scale*>\, <query*> <key^>^{\top} + <attn_mask+>)\, <value*>"
-_MATRICES = (r"<input*> <other*>", PRODUCT)
-_CONVOLUTION = Entry(r"<weight*> * <input*> + <bias+> || <weight*> * <input*>", SUM, convolution, summed=("weight",))
+_MASKED = r"\operatorname{softmax}(<scale*>\, <query!> <key^>^{\top} + <attn_mask+>)\, <value!>"
+_MATRICES = (r"<input!> <other!>", MATRIX)
+_CONVOLUTION = Entry(r"<weight!> * <input!> + <bias+> || <weight!> * <input!>", SUM, convolution, summed=("weight",))
 
 ENTRIES: dict[str, Entry] = {
     "matmul": Entry(*_MATRICES, lambda input, other: np.matmul(input, other), summed=("input", "other")),
     "rmatmul": Entry(
-        r"<other*> <input*>", PRODUCT, lambda input, other: np.matmul(other, input), summed=("other", "input")
+        r"<other!> <input!>", MATRIX, lambda input, other: np.matmul(other, input), summed=("other", "input")
     ),
-    "mm": Entry(r"<input*> <mat2*>", PRODUCT, lambda input, mat2: np.matmul(input, mat2), summed=("input", "mat2")),
-    "bmm": Entry(r"<input*> <mat2*>", PRODUCT, lambda input, mat2: np.matmul(input, mat2), summed=("input", "mat2")),
-    "mv": Entry(r"<input*> <vec*>", PRODUCT, lambda input, vec: np.matmul(input, vec), summed=("input", "vec")),
-    "dot": Entry(r"<input*> \cdot <other*>", PRODUCT, lambda input, other: np.dot(input, other), summed=("input",)),
-    "vdot": Entry(r"<input*> \cdot <other*>", PRODUCT, lambda input, other: np.vdot(input, other), summed=("input",)),
-    "vecdot": Entry(r"<x*> \cdot <y*>", PRODUCT, lambda x, y, dim=-1: np.sum(np.conj(x) * y, axis=dim), summed=("x",)),
-    "inner": Entry(
-        r"<input*> <other^>^{\top}", PRODUCT, lambda input, other: np.inner(input, other), summed=("input",)
-    ),
-    "outer": Entry(r"<input*> <vec2^>^{\top}", PRODUCT, lambda input, vec2: np.outer(input, vec2)),
-    "kron": Entry(r"<input*> \otimes <other*>", PRODUCT, lambda input, other: np.kron(input, other)),
+    "mm": Entry(r"<input!> <mat2!>", MATRIX, lambda input, mat2: np.matmul(input, mat2), summed=("input", "mat2")),
+    "bmm": Entry(r"<input!> <mat2!>", MATRIX, lambda input, mat2: np.matmul(input, mat2), summed=("input", "mat2")),
+    "mv": Entry(r"<input!> <vec!>", MATRIX, lambda input, vec: np.matmul(input, vec), summed=("input", "vec")),
+    "dot": Entry(r"<input!> \cdot <other!>", MATRIX, lambda input, other: np.dot(input, other), summed=("input",)),
+    "vdot": Entry(r"<input!> \cdot <other!>", MATRIX, lambda input, other: np.vdot(input, other), summed=("input",)),
+    "vecdot": Entry(r"<x!> \cdot <y!>", MATRIX, lambda x, y, dim=-1: np.sum(np.conj(x) * y, axis=dim), summed=("x",)),
+    "inner": Entry(r"<input!> <other^>^{\top}", MATRIX, lambda input, other: np.inner(input, other), summed=("input",)),
+    "outer": Entry(r"<input!> <vec2^>^{\top}", MATRIX, lambda input, vec2: np.outer(input, vec2)),
+    "kron": Entry(r"<input!> \otimes <other!>", MATRIX, lambda input, other: np.kron(input, other)),
     "addmm": Entry(
-        r"<input+> + <mat1*> <mat2*>",
+        r"<input+> + <mat1!> <mat2!>",
         SUM,
         lambda input, mat1, mat2, beta=1, alpha=1: _scaled(np.matmul(mat1, mat2), input, beta, alpha),
         summed=("mat1", "mat2"),
     ),
     "baddbmm": Entry(
-        r"<beta*> \cdot <input*> + <alpha*> \cdot <batch1*> <batch2*> || <input+> + <alpha*> \cdot <batch1*> <batch2*> "
-        r"|| <beta*> \cdot <input*> + <batch1*> <batch2*> || <input+> + <batch1*> <batch2*>",
+        r"<beta*> \cdot <input!> + <alpha*> \cdot <batch1!> <batch2!> || <input+> + <alpha*> \cdot <batch1!> <batch2!> "
+        r"|| <beta*> \cdot <input!> + <batch1!> <batch2!> || <input+> + <batch1!> <batch2!>",
         SUM,
         lambda input, batch1, batch2, beta=1, alpha=1: _scaled(np.matmul(batch1, batch2), input, beta, alpha),
         summed=("batch1", "batch2"),
     ),
     "addmv": Entry(
-        r"<input+> + <mat*> <vec*>",
+        r"<input+> + <mat!> <vec!>",
         SUM,
         lambda input, mat, vec, beta=1, alpha=1: _scaled(np.matmul(mat, vec), input, beta, alpha),
         summed=("mat", "vec"),
     ),
     "einsum": Entry(r"\operatorname{einsum}(<equation>;\ <operands:list>)", PREFIX, einsum, summed=("operands",)),
-    "tensordot": Entry(r"<a*> \cdot <b*>", PRODUCT, lambda a, b, dims=2: np.tensordot(a, b, dims), summed=("a", "b")),
+    "tensordot": Entry(r"<a!> \cdot <b!>", MATRIX, lambda a, b, dims=2: np.tensordot(a, b, dims), summed=("a", "b")),
     "linear": Entry(
-        r"<input*> <weight^>^{\top} + <bias+> || <input*> <weight^>^{\top}", SUM, linear, summed=("input", "weight")
+        r"<input!> <weight^>^{\top} + <bias+> || <input!> <weight^>^{\top}", SUM, linear, summed=("input", "weight")
     ),
     "bilinear": Entry(
-        r"<input1*> <weight*> <input2^>^{\top} + <bias+> || <input1*> <weight*> <input2^>^{\top}",
+        r"<input1!> <weight!> <input2^>^{\top} + <bias+> || <input1!> <weight!> <input2^>^{\top}",
         SUM,
         lambda input1, input2, weight, bias=None: (
             np.einsum("...i,oij,...j->...o", input1, weight, input2) + (0 if bias is None else bias)
@@ -165,25 +163,25 @@ ENTRIES: dict[str, Entry] = {
     "conv2d": _CONVOLUTION,
     "conv3d": _CONVOLUTION,
     "scaled_dot_product_attention": Entry(
-        rf"{_MASKED} || \operatorname{{softmax}}\left(\frac{{<query*> <key^>^{{\top}}}}{{\sqrt{{<query:width>}}}} "
-        r"+ <attn_mask+>\right) <value*> || \operatorname{softmax}(<scale*>\, <query*> <key^>^{\top})\, <value*> || "
-        r"\operatorname{softmax}\left(\frac{<query*> <key^>^{\top}}{\sqrt{<query:width>}}\right) <value*>",
-        PRODUCT,
+        rf"{_MASKED} || \operatorname{{softmax}}\left(\frac{{<query!> <key^>^{{\top}}}}{{\sqrt{{<query:width>}}}} "
+        r"+ <attn_mask+>\right) <value!> || \operatorname{softmax}(<scale*>\, <query!> <key^>^{\top})\, <value!> || "
+        r"\operatorname{softmax}\left(\frac{<query!> <key^>^{\top}}{\sqrt{<query:width>}}\right) <value!>",
+        MATRIX,
         attention,
         summed=("query", "key"),
     ),
     "solve_triangular": Entry(
-        r"<A^>^{-1} <B*>",
-        PRODUCT,
+        r"<A^>^{-1} <B!>",
+        MATRIX,
         solve_triangular,
         summed=("A", "B"),
     ),
-    "solve": Entry(r"<A^>^{-1} <B*>", PRODUCT, lambda A, B: np.linalg.solve(A, B), summed=("A", "B")),
+    "solve": Entry(r"<A^>^{-1} <B!>", MATRIX, lambda A, B: np.linalg.solve(A, B), summed=("A", "B")),
     "inv": Entry(r"<A^>^{-1}", PREFIX, np.linalg.inv, summed=("A",)),
     "det": Entry(r"\det <input.>", PREFIX, np.linalg.det),
     "cholesky": Entry(r"\operatorname{chol}(<input>)", PREFIX, np.linalg.cholesky, summed=("input",)),
     "matrix_exp": Entry(r"\exp(<input>)", PREFIX, reason="the table has no matrix exponential"),
-    "cross": Entry(r"<input*> \times <other*>", PRODUCT, lambda input, other, dim=-1: np.cross(input, other, axis=dim)),
+    "cross": Entry(r"<input!> \times <other!>", MATRIX, lambda input, other, dim=-1: np.cross(input, other, axis=dim)),
     "cdist": Entry(
         r"\lVert <x1> - <x2> \rVert_{<p>} || \lVert <x1> - <x2> \rVert",
         ATOM,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from openmodelatlas.annotation.formulas.entry import PREFIX, PRODUCT, Entry, Pairs
+from openmodelatlas.annotation.formulas.entry import MATRIX, PREFIX, Entry, Pairs
 from openmodelatlas.annotation.formulas.families.numeric import Array, as_float, axes_of, cast, is_array
 
 
@@ -103,16 +103,16 @@ def _running(function: Callable[..., Any]) -> Callable[..., Any]:
 _OVER = r"_{<dim:axis>}"
 
 ENTRIES: dict[str, Entry] = {
-    "sum": Entry(rf"\sum{_OVER} <input*> || \sum <input*>", PRODUCT, total, summed=("input",)),
+    "sum": Entry(rf"\sum{_OVER} <input*> || \sum <input*>", MATRIX, total, summed=("input",)),
     "mean": Entry(
         rf"\frac{{1}}{{<dim:size>}} \sum{_OVER} <input*> || \operatorname{{mean}}(<input>)",
-        PRODUCT,
+        MATRIX,
         mean,
         summed=("input",),
     ),
     "nansum": Entry(
         rf"\sum{_OVER} <input*> || \sum <input*>",
-        PRODUCT,
+        MATRIX,
         lambda input, dim=None, keepdim=False: np.nansum(input, axis=axes_of(dim), keepdims=keepdim),
         summed=("input",),
     ),
@@ -126,7 +126,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "prod": Entry(
         rf"\prod{_OVER} <input*> || \prod <input*>",
-        PRODUCT,
+        MATRIX,
         lambda input, dim=None, keepdim=False: np.prod(input, axis=axes_of(dim), keepdims=keepdim),
     ),
     "norm": Entry(r"\lVert <input> \rVert_{<p>} || \lVert <input> \rVert", evaluate=norm, summed=("input",)),
@@ -159,11 +159,11 @@ ENTRIES: dict[str, Entry] = {
     ),
     "argmax": Entry(rf"\arg\max{_OVER} <input.> || \arg\max <input.>", PREFIX, _place(np.argmax), compare=same_place),
     "argmin": Entry(rf"\arg\min{_OVER} <input.> || \arg\min <input.>", PREFIX, _place(np.argmin), compare=same_place),
-    "any": Entry(rf"\bigvee{_OVER} <input*> || \bigvee <input*>", PRODUCT, _truth(np.any)),
-    "all": Entry(rf"\bigwedge{_OVER} <input*> || \bigwedge <input*>", PRODUCT, _truth(np.all)),
+    "any": Entry(rf"\bigvee{_OVER} <input*> || \bigvee <input*>", MATRIX, _truth(np.any)),
+    "all": Entry(rf"\bigwedge{_OVER} <input*> || \bigwedge <input*>", MATRIX, _truth(np.all)),
     "count_nonzero": Entry(
         rf"\sum{_OVER} [<input> \ne 0] || \sum [<input> \ne 0]",
-        PRODUCT,
+        MATRIX,
         lambda input, dim=None: np.count_nonzero(input, axis=axes_of(dim)),
     ),
     "logsumexp": Entry(rf"\ln \sum{_OVER} e^{{<input>}}", PREFIX, logsumexp, summed=("input",)),
