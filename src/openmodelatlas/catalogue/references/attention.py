@@ -78,6 +78,8 @@ def causal_mask(i: Integers, j: Integers, hidden: float | None = None, visible: 
     Returns:
         ``[..., T, S]`` (arXiv 1706.03762, section 3.2.3).
     """
+    if i.shape[-1] != 1 or (j.ndim > 1 and j.shape[-2] != 1):
+        return NotImplemented  # type: ignore[no-any-return]
     seen = np.broadcast_to(j <= i, np.broadcast_shapes(i.shape, j.shape))
     return seen if hidden is None else np.where(seen, visible, hidden)
 

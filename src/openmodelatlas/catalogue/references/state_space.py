@@ -57,8 +57,9 @@ def state_space(
         inputs: x, [B, T, H, P].
         step: [B, T, H].
         rate: A, [H].
-        into: B, [B, T, G, N]; each group serves H/G neighbouring heads.
-        out_of: C, [B, T, G, N].
+        into: B, for each head or for each group of neighbouring heads, [B, T, H or G, N]; T may be cut into chunks, and
+            padded at the end.
+        out_of: C, like B.
         skip: D, [H].
         step_bias: [H].
         least_step, greatest_step: bounds of δ.
@@ -70,7 +71,9 @@ def state_space(
     batch, positions, heads, size = inputs.shape
     skip = skip.reshape(heads, 1)
     delta = np.clip(softplus(step + step_bias), least_step, greatest_step)
-    entering, leaving = _for_heads(into, heads), _for_heads(out_of, heads)
+    entering, leaving = (
+        _for_heads(part.reshape(batch, -1, *part.shape[-2:]), heads)[:, :positions] for part in (into, out_of)
+    )
     state = np.zeros((batch, heads, size, into.shape[-1]))
     outputs = np.zeros_like(inputs)
     for t in range(positions):
