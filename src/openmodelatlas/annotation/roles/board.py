@@ -77,7 +77,9 @@ class Board:
 
     def anchor(self, name: str, address: str) -> None:
         """Remember what an operation proves."""
-        self.anchors.setdefault(name, []).append(address)
+        known = self.anchors.setdefault(name, [])
+        if address not in known:
+            known.append(address)
 
     def carries(self, address: str) -> tuple[str, ...]:
         """Operands whose values go on through an operation under the same name (moved, scaled, rotated, normalised)."""

@@ -9,6 +9,7 @@ from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.naming import Name, Names, capital, their
+from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.wording import PLACES
 from openmodelatlas.graph.document import Node
 from openmodelatlas.graph.naming import spoken
@@ -150,13 +151,15 @@ def single(content: Content) -> Found | None:
     """Exactly one operation inside: the node is that operation, under the name of a module or function."""
     if len(content.computing) != 1 or content.node.kind == "loop":
         return None
+    if content.plumbing and axes_only(content.board, content.computing[0]):
+        return None
     name = content.names.operations[content.computing[0]]
     return name.title, name.sentence, name.role or "operation", name.family
 
 
 def rearranging(content: Content) -> Found | None:
     """Only views and casts inside: it is named by the one that changes most, a head split first."""
-    if content.computing or not content.plumbing:
+    if not content.plumbing or not all(axes_only(content.board, each) for each in content.computing):
         return None
     names = [content.names.operations[address] for address in content.plumbing]
     order = ("head split", "head merge", "head sharing", "token list", "head move")

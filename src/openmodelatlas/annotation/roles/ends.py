@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.positions import back_to_positions
-from openmodelatlas.annotation.roles.view import MOVING
+from openmodelatlas.annotation.roles.positions import axes_only, back_to_positions
+from openmodelatlas.annotation.roles.view import MOVING, size_name
 
 ATTENTION = frozenset(
     [
@@ -63,9 +63,9 @@ def _before_logits(board: Board, tensor: str) -> None:
             board.mark(current, "final features")
             current = view.inputs(maker)[0]
         else:
-            if maker in board.carried:
-                board.mark(current, "final features")
-            return
+            if maker not in board.carried or not board.mark(current, "final features"):
+                return
+            current = board.carried[maker][0]
 
 
 def find_projections(board: Board) -> None:
@@ -195,6 +195,9 @@ def find_caches(board: Board) -> None:
             board.place(address, "append to cache", x=fresh, y=past)
             board.carried[address] = (fresh,)
             board.anchor("cache", address)
+            for reader in view.readers(view.output(address) or ""):
+                if view.word(reader) == "getitem" and not axes_only(board, reader):
+                    board.place(reader, "cut cache", x=view.output(reader))
             if empty:
                 board.place(maker, "empty cache", x=fresh)
             kind = board.kind(fresh) or board.kind(view.output(address))
@@ -269,9 +272,6 @@ def find_biases(board: Board) -> None:
 
 def find_indices(board: Board) -> None:
     """Counts beside positions in a mask: of the sequences of a batch, and of heads."""
-    from openmodelatlas.annotation.roles.positions import axes_only
-    from openmodelatlas.annotation.roles.view import size_name
-
     view = board.view
     masks = {
         enclosing

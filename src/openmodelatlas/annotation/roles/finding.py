@@ -7,6 +7,7 @@ from collections.abc import Callable
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.annotation.roles.attention import find_attention
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.branches import write_branches
 from openmodelatlas.annotation.roles.depth import find_depth
 from openmodelatlas.annotation.roles.enclosing import name_enclosing, name_steps
 from openmodelatlas.annotation.roles.ends import (
@@ -103,3 +104,4 @@ def step(material: Material, drafts: Drafts) -> None:
     name_tensors(board, names, drafts)
     make_unique(material.document, drafts)
     give_symbols(board, drafts)
+    write_branches(board, drafts)

@@ -11,6 +11,7 @@ from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.annotation.roles.board import Board, Place
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.plumbing import plumbing_name
+from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 from openmodelatlas.annotation.roles.wording import PLACES, Wording
@@ -170,7 +171,7 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
     node = view.nodes[address]
     word = view.word(address)
     activation = ACTIVATION_NAMES.get(place.words.get("activation", ""), place.words.get("activation", ""))
-    weight = names.noun(view.inputs(address)[0]) if node.inputs else "weight matrix"
+    weight = _weights_of(names, address) if place.name == "expert matrix" else "weights"
     general = GENERIC.get(word, (word.replace("_", " "), word))[0]
     return {
         "x": names.noun(place.x),
@@ -193,6 +194,18 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
     }
 
 
+def _weights_of(names: Names, address: str) -> str:
+    """What the matrix of an expert is for, by the projection that reads it."""
+    board = names.board
+    for reader in board.view.readers(board.view.output(address) or ""):
+        place = board.places.get(reader)
+        if place is not None and place.name == "projection":
+            return f"{names.stem(place.x)} weights"
+        if place is not None and place.name in ("down projection", "up projection"):
+            return f"{place.name.split(' ')[0]} weights"
+    return "weights"
+
+
 def _generic(names: Names, address: str) -> Name:
     view = names.board.view
     node = view.nodes[address]
@@ -213,8 +226,22 @@ def _generic(names: Names, address: str) -> Name:
     sentence = with_operands(sentence, list(dict.fromkeys(operands)))
     kinds = {names.board.kind(tensor) for tensor in inputs} - {None}
     family = next((KINDS[kind].family for kind in kinds if kind in KINDS), None)
-    if "in the probe" in sentence:
+    part, _ = names.board.parts.get(view.root(view.outputs(address)[0]), ("", "")) if node.outputs else ("", "")
+    if word == "getitem" and axes_only(names.board, address):
+        noun = operands[0].removeprefix("the ")
+        title, sentence, bare = f"Insert an axis into the {noun}", f"Insert an axis of size 1 into the {noun}.", noun
+    elif part and word == "getitem":
+        bare = f"{part} of {operands[0]}"
+        title, sentence = capital(bare), f"Take the {bare}."
+    elif "in the probe" in sentence:
         title, sentence, bare = _of_round(names, address, operands)
+    made = names.board.kind(view.outputs(address)[0]) if node.outputs else None
+    if word in ("cat", "stack") and made in KINDS and len(inputs) > 1:
+        noun = KINDS[made].noun
+        sentence = sentence.replace(
+            " and ".join(dict.fromkeys(f"the {names.noun(each)}" for each in inputs)), f"the parts of the {noun}"
+        )
+        return Name(f"Join the parts of the {noun}", sentence, noun, f"join of the {noun}", KINDS[made].family)
     moved = names.board.kind(inputs[0]) if inputs and word in MOVING else None
     role = f"part of the {names.noun(inputs[0])}" if moved is not None else None
     return Name(tidy(title), sentence, bare, role, family)

@@ -19,7 +19,9 @@ def find_parts(board: Board) -> None:
         if not inputs or not outputs:
             continue
         if word == "getitem" and len(inputs) == 1:
-            part = indexed_part(view.nodes[address].arguments.get("1"), view.shape(inputs[0]), view.shape(outputs[0]))
+            part = indexed_part(
+                view.nodes[address].arguments.get("1"), view.shape(view.arriving(address)), view.shape(outputs[0])
+            )
             if part is not None:
                 board.parts[view.root(outputs[0])] = (part, view.root(inputs[0]))
         elif word == "chunk" and len(outputs) == 2:

@@ -63,6 +63,8 @@ def _worded(view: View, address: str, before: str, after: str, noun: str, kind: 
     if word in CASTS:
         fact = view.fact(after)
         dtype = fact.dtype if fact is not None and fact.dtype else "another type"
+        if dtype == "bool":
+            return f"Read the {noun} as truth values", f"{noun} as truth values", "cast"
         return f"Cast the {noun} to {dtype}", f"{noun} in {dtype}", "cast"
     if word in SPLITS | JOINS:
         return _reshaped(shape, new, noun, kind)
@@ -89,7 +91,7 @@ SIMPLE: dict[str, Worded] = {
 def _reshaped(shape: tuple[Dimension, ...], new: tuple[Dimension, ...], noun: str, kind: str | None) -> Worded:
     """A view with one axis more splits heads or restores positions; one axis fewer joins heads or lists tokens."""
     if len(new) == len(shape) + 1:
-        if _tokens(shape):
+        if _tokens(shape) and size_name(new[0]) == "B":
             return f"Restore batch and positions of the {noun}", f"{noun} by batch and position", "token split"
         if kind in HEADED and len(shape) == 3:
             return f"Split the {noun} into heads", f"{noun} in heads", "head split"

@@ -82,6 +82,8 @@ def back_to_positions(board: Board, tensor: str, kind: str) -> None:
 
 def axes_only(board: Board, address: str) -> bool:
     """Whether an index only inserts axes: whole slices, an ellipsis and ``None``."""
+    if board.view.word(address) != "getitem":
+        return False
     index = board.view.nodes[address].arguments.get("1")
     items = index.get("list") if isinstance(index, dict) else None
     if not isinstance(items, list) or None not in items:

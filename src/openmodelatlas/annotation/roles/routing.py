@@ -56,10 +56,14 @@ def _choice(board: Board, topk: str) -> None:
 
 
 def _chooses_experts(board: Board, indices: str) -> bool:
-    """Whether chosen indices go on to weights or loops, not only into a mask."""
+    """Whether chosen indices go on to weights or loops, or out of the function, not only into a mask."""
     view = board.view
     words = {view.word(reader) for reader in view.readers(indices)}
-    return not words or bool(words - {"scatter", "scatter_"})
+    if words:
+        return bool(words - {"scatter"})
+    producer = view.producer(indices)
+    handed = {port.tensor for each in view.enclosing(producer or "") for port in view.nodes[each].outputs}
+    return indices in handed
 
 
 def _to_logits(board: Board, tensor: str) -> tuple[str, list[str]] | None:

@@ -8,6 +8,22 @@ from openmodelatlas.annotation.roles.vocabulary import KINDS
 
 STREAM = {"block output": "x_n", "next running sum": "s_n", "embedding": "x_n", "stored sums": "S_n"}
 
+FIXED = frozenset(
+    [
+        "embedding",
+        "block output",
+        "after attention",
+        "sum after attention",
+        "next running sum",
+        "stored sums",
+        "attention update",
+        "feed-forward update",
+        "mixer update",
+        "logits",
+    ]
+)
+"""What has one symbol everywhere."""
+
 WEIGHTS = {
     "output projection": r"W_o",
     "down projection": r"W_{\mathrm{down}}",
@@ -36,39 +52,88 @@ PROJECTED = {
 }
 
 
+PARTS = {
+    "even features": r"\mathrm{even}",
+    "odd features": r"\mathrm{odd}",
+    "first half": "1",
+    "second half": "2",
+    "rotary part": r"\mathrm{rot}",
+    "unrotated part": r"\mathrm{nope}",
+}
+
+
 def give_symbols(board: Board, drafts: Drafts) -> None:
-    """Symbols of tensors in order of execution, then of parameters, then what a page calls a layer's inputs."""
+    """Symbols of tensors in order of execution, then of parameters, then what a page calls a layer's inputs.
+
+    Within a function or module no two tensors have one symbol; primes tell them apart.
+    """
     symbols = drafts.tensor_symbols
     view = board.view
+    used: dict[str, set[str]] = {}
     for address, node in view.nodes.items():
         if not view.computes(node):
             continue
-        used = {symbols[root] for tensor in view.inputs(address) if (root := view.root(tensor)) in symbols}
+        scope = used.setdefault(node.parent or "", set())
+        scope.update(symbols[root] for tensor in view.inputs(address) if (root := view.root(tensor)) in symbols)
         for port in node.outputs:
             if node.plumbing:
                 source = symbols.get(view.root(port.tensor))
                 if source is not None:
                     symbols[port.tensor] = source
                 continue
-            kind = board.kinds.get(port.tensor)
-            symbol = KINDS[kind].symbol if kind in KINDS else None
+            symbol = _symbol_of(board, address, port.tensor)
             if symbol is not None:
-                symbols[port.tensor] = primed(symbol, used)
+                fixed = board.kinds.get(port.tensor) in FIXED
+                symbols[port.tensor] = symbol if fixed else primed(symbol, scope)
+                scope.add(symbols[port.tensor])
     _parameters(board, drafts)
     for group in view.leaf_groups:
         _layer_inputs(board, drafts, group)
+    _streams(board, drafts)
+
+
+def _symbol_of(board: Board, address: str, tensor: str) -> str | None:
+    kind = board.kinds.get(tensor)
+    symbol = KINDS[kind].symbol if kind in KINDS else None
+    part, source = board.parts.get(tensor, ("", ""))
+    if symbol is not None and part in PARTS and board.kind(source) == kind and "_" not in symbol:
+        return f"{symbol}_{{{PARTS[part]}}}"
+    place = board.places.get(address)
+    if (
+        symbol is not None
+        and place is not None
+        and place.name.startswith("normalise by")
+        and symbol.startswith(r"\hat")
+    ):
+        return symbol.replace(r"\hat", r"\tilde", 1)
+    return symbol
 
 
 def primed(symbol: str, used: set[str]) -> str:
     """The symbol with as many primes as tell it from those used beside it."""
     if symbol not in used:
         return symbol
-    for count in range(1, 9):
+    for count in range(1, 99):
         prime = "'" * count if count < 3 else f"^{{({count})}}"
         candidate = f"{{{symbol}}}{prime}" if "^" in symbol else symbol + prime
         if candidate not in used:
             return candidate
     return symbol
+
+
+def _streams(board: Board, drafts: Drafts) -> None:
+    """On the page of an addition to the stream its first operand is the stream, whatever else the tensor is."""
+    view = board.view
+    for address in board.anchors.get("stream", ()):
+        place = board.places.get(address)
+        if place is None or place.x is None or not place.name.startswith("add "):
+            continue
+        stream = place.x
+        kind = board.kind(stream)
+        group = view.group_of(address) or ""
+        summed = any(view.inside(each, group) for each in board.anchors.get("depth", ()))
+        if kind in ("attention update", "mixer update"):
+            drafts.nodes[address].symbols[stream] = "s'_n" if summed else "r_n"
 
 
 def _parameters(board: Board, drafts: Drafts) -> None:

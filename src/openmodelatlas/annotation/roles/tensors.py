@@ -42,7 +42,8 @@ def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
         if producer is not None and len(view.outputs(producer)) > 1:
             result = _one_of(board, names, producer, address, result)
         draft.title = capital(result)
-        draft.sentence = SENTENCES.get(kind or "", f"The {result}.")
+        told = f"{capital(result)}." if result.startswith(("which ", "whether ", "where ")) else f"The {result}."
+        draft.sentence = SENTENCES.get(kind or "", told)
         if kind == "block output" and _additions(board, address) == 1:
             draft.sentence = "The residual features after the mechanism’s update."
         made = drafts.nodes[producer].role if producer is not None else None
@@ -52,14 +53,19 @@ def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
 
 def _one_of(board: Board, names: Names, producer: str, address: str, result: str) -> str:
     """One of several results: by what it is, else by its place."""
-    own = board.kinds.get(board.view.root(address))
-    outputs = board.view.outputs(producer)
+    view = board.view
+    outputs = view.outputs(producer)
     place = outputs.index(address) + 1 if address in outputs else 1
-    if board.view.word(producer) == "topk" and own is None:
-        return result if place == 1 else f"places of the {result}"
-    others = [board.kinds.get(board.view.root(other)) for other in outputs]
-    noun = names.noun(address) if own is not None else result
-    return noun if own is not None and others.count(own) == 1 else f"{noun}, part {place} of {len(outputs)}"
+    word = view.word(producer)
+    own = board.kinds.get(view.root(address))
+    if word in ("topk", "sort", "max") and len(outputs) == 2 and own is None:
+        source = names.noun(view.inputs(producer)[0])
+        return f"best {source}" if place == 1 else f"places of the best {source}"
+    if word == "copy" and len(outputs) == 2 and place == 1:
+        return f"filled part of the {names.noun(outputs[1])}"
+    nouns = [names.noun(other) if board.kinds.get(view.root(other)) else result for other in outputs]
+    noun = nouns[place - 1]
+    return noun if nouns.count(noun) == 1 else f"{noun}, part {place} of {len(outputs)}"
 
 
 def _additions(board: Board, address: str) -> int:

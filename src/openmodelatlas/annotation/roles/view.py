@@ -94,6 +94,14 @@ class View:
         """Tensors it makes."""
         return [port.tensor for port in self.nodes[address].outputs]
 
+    def arriving(self, address: str, index: int = 0) -> str:
+        """The input with this number as it arrives: behind the plumbing on its edge; empty if there is none."""
+        ports = self.nodes[address].inputs
+        if index >= len(ports):
+            return ""
+        via = ports[index].via
+        return (self.output(via[-1]) if via else None) or ports[index].tensor
+
     def output(self, address: str) -> str | None:
         """Its first result."""
         outputs = self.nodes[address].outputs

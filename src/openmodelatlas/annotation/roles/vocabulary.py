@@ -74,7 +74,7 @@ KINDS: dict[str, Kind] = {
     "output gate": Kind("output gate", "output gate", r"g", "attention"),
     "gated output": Kind("gated output", "gated output", r"o", "attention"),
     "mask": Kind("attention mask", "mask", r"M", "attention"),
-    "visible": Kind("visible pairs of positions", "visibility", r"M", "attention"),
+    "visible": Kind("visible pairs of positions", "visibility", r"V", "attention"),
     # Positions
     "positions": Kind("positions", "position", r"p", "embedding"),
     "query positions": Kind("query positions", "query position", r"p^{q}", "attention"),

@@ -318,6 +318,13 @@ PLACES: dict[str, Wording] = {
         "cache write",
         "state",
     ),
+    "cut cache": Wording(
+        "Cut the {x} to what is kept",
+        "Take the part of the cached {x} that goes on: the window of a sliding cache.",
+        "kept {x}",
+        "cache window",
+        "state",
+    ),
     "empty cache": Wording(
         "Empty cache of the {x}", "Make an empty cache to append the {x} to.", "empty cache", "cache start", "state"
     ),
