@@ -21,6 +21,7 @@
     ├── ShapeError                    6   dimensions contradict each other or the model at full size
     ├── GraphError                    6   an invariant of the graph does not hold
     ├── CatalogueError                6   an entry of the catalogue is not written as the format says
+    ├── DrawingError                  7   diagrams or formulas cannot be made: an engine is missing
     └── BundleError                   7   a bundle could not be written or read (disk full, corrupt, other version)
 """
 
@@ -134,6 +135,12 @@ class CatalogueError(AtlasError):
     """An entry of the catalogue is not written as the format says; ``where`` names its file."""
 
     exit_code = 6
+
+
+class DrawingError(AtlasError):
+    """Diagrams or formulas cannot be made: an engine is missing."""
+
+    exit_code = 7
 
 
 class BundleError(AtlasError):

@@ -18,6 +18,23 @@ Point = tuple[float, float]
 EdgeKind = Literal["data", "residual", "state"]
 
 
+class Axis(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one axis of a drawn shape is, so that it can be written as a number.
+
+    Attributes:
+        kind: how its size is known: ``symbolic``, ``constant``, ``data-dependent``, ``varying``, ``unresolved``.
+        expression: in configuration names, ``None`` for numbers and sizes that no expression gives.
+        symbol, name: short form and words for it, ``None`` where there are none.
+        value: elements at the published configuration, ``None`` where the run decides.
+    """
+
+    kind: Literal["symbolic", "constant", "data-dependent", "varying", "unresolved"]
+    expression: str | None = None
+    symbol: str | None = None
+    name: str | None = None
+    value: int | None = None
+
+
 class Run(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
     """A piece of a line of text that is set alike.
 
@@ -25,11 +42,13 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
         text: plain text.
         style: ``plain``; ``code`` for what the code calls it; ``math`` for symbols, which stand in italics.
         level: 1 for a superscript, -1 for a subscript.
+        axis: number of the axis (in ``DrawnText.axes``) that it is a part of, ``None`` for others.
     """
 
     text: str
     style: Literal["plain", "code", "math"] = "plain"
     level: int = 0
+    axis: int | None = None
 
 
 class DrawnText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,6 +64,7 @@ class DrawnText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         latex: LaTeX that the text stands for (a key of ``Drawings.formulas``), else ``None``.
         tensor: for shapes, the tensor whose shape it is: its address or the true name of a parameter; the box has room
             for the shape in numbers too.
+        axes: its axes.
     """
 
     text: str
@@ -58,6 +78,7 @@ class DrawnText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     middle: bool = False
     latex: str | None = None
     tensor: str | None = None
+    axes: tuple[Axis, ...] = ()
 
 
 class DrawnNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,11 +93,13 @@ class DrawnNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             addition, a circle on the spine with its title beside it; ``step`` for plumbing opened on an edge.
         x, y, width, height: the box (for an addition, of the circle).
         family: for its colour.
-        title, formula, shape: lines of text, absent ones ``None``.
+        title, formula, shape: lines of text (for an addition, the title is beside it), absent ones ``None``.
+        title_end: second line of a long title.
         count: multiplier of a folded group or loop, 1 if none.
         badge: ``×60``, ``8 of 384``; ``None`` if there is none.
         opens: whether there is a level below it.
-        branch: for a branch, which way this layer goes and how many go the other; ``None`` for others.
+        note: for a branch, which way this layer goes and how many go the other; for what enters or leaves the level,
+            where it comes from or goes to; ``None`` for others.
     """
 
     id: str
@@ -89,12 +112,13 @@ class DrawnNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     height: float
     family: Family | None = None
     title: DrawnText
+    title_end: DrawnText | None = None
     formula: DrawnText | None = None
     shape: DrawnText | None = None
     count: int = 1
     badge: DrawnText | None = None
     opens: bool = False
-    branch: DrawnText | None = None
+    note: DrawnText | None = None
 
 
 class DrawnEdge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,8 +154,9 @@ class Knot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         tensor: the tensor that flows.
         x, y, width, height: the mark.
-        label: text in the mark.
         shape: shape after the steps, beside the mark; ``None`` where it is not known.
+        closer: where the mark stands while the steps are shown, upper left corner; of the same size.
+        end: the same shape beside the steps, while they are shown.
         steps: the views and casts as boxes on the edge, in order; shown instead of the mark.
     """
 
@@ -140,8 +165,9 @@ class Knot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     y: float
     width: float
     height: float
-    label: DrawnText
     shape: DrawnText | None = None
+    closer: Point
+    end: DrawnText | None = None
     steps: tuple[DrawnNode, ...]
 
 

@@ -1,0 +1,302 @@
+"""What stands in the boxes of a level, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from openmodelatlas.annotation.knowledge import Family, Knowledge
+from openmodelatlas.drawing.drawing import Run
+from openmodelatlas.drawing.flow import Flow
+from openmodelatlas.drawing.lettering import latex_runs
+from openmodelatlas.drawing.level import Box, Level, Stream
+from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
+from openmodelatlas.drawing.shapes import ShapeWriter
+from openmodelatlas.graph.document import Document, Node
+
+MOST_TITLE = 190.0
+"""Width of a title beyond which it goes on in a second line."""
+
+MOST_FORMULA = 210.0
+MOST_NAME = 170.0
+MOST_SHAPE = 210.0
+SIDE = 14.0
+"""From the side of a box to its text."""
+
+ABOVE_TEXT = 8.0
+OPENER = 15.0
+"""Room for the sign of what opens, at the right of the title and, for balance, at its left."""
+
+LEAST_WIDTH = 96.0
+CIRCLE = 24.0
+BESIDE_CIRCLE = 10.0
+STUB = 26.0
+"""From the circle of an addition to where the update comes down."""
+
+STEP_HEIGHT = 19.0
+STEP_GAP = 6.0
+CLOSER_GAP = 6.0
+"""From the steps of opened plumbing to the mark that closes them."""
+
+MARK_WIDTH, MARK_HEIGHT = 24.0, 13.0
+LABEL_GAP = 7.0
+"""From a line to its label."""
+
+
+class BoxWriter:
+    """Writes the texts of boxes, labels and knots of one atlas."""
+
+    def __init__(self, flow: Flow, knowledge: Knowledge, titles: Mapping[str, str]) -> None:
+        self._flow = flow
+        self._document: Document = flow.document
+        self._knowledge = knowledge.nodes
+        self._titles = titles
+        self._shapes = ShapeWriter(flow.document.sizes)
+
+    def title(self, address: str) -> str:
+        """Name of a node."""
+        return self._titles[address]
+
+    def node(self, address: str) -> Node:
+        """The node at ``address``."""
+        return self._document.nodes[address]
+
+    def page_of(self, address: str) -> str | None:
+        """``address`` if there is a page for it: for nodes and tensors."""
+        return address if address in self._document.nodes else None
+
+    def family(self, address: str) -> Family | None:
+        """Family of a node, ``None`` if it belongs to none."""
+        known = self._knowledge.get(address)
+        return None if known is None else known.family
+
+    def shape(self, tensor: str) -> Line | None:
+        """Shape of a tensor or parameter in symbols."""
+        dimensions = self._flow.shape(tensor)
+        if dimensions is None:
+            return None
+        runs, axes = self._shapes.runs(dimensions)
+        symbols = line(runs, BODY, most=MOST_SHAPE)
+        width = max(symbols.width, line(self._shapes.numbers(dimensions), BODY, most=MOST_SHAPE).width)
+        return Line(symbols.runs, BODY, width, full=symbols.full, tensor=tensor, axes=axes)
+
+    def symbol(self, page: str, name: str) -> str | None:
+        """LaTeX of a tensor as the page of a node has it."""
+        known = self._knowledge.get(page)
+        return None if known is None else known.symbols.get(name)
+
+    def box(self, level: Level, box: Box) -> Piece:
+        """The piece for a box."""
+        if box.role == "addition":
+            return self._addition(box)
+        lines = self._node_lines(level, box) if box.role == "node" else self._terminal_lines(level, box)
+        return _stacked(lines, opens=box.role == "node" and self.opens(box.address))
+
+    def opens(self, address: str) -> bool:
+        """Whether there is a level below the node at ``address``."""
+        nodes = self._document.nodes
+        return any(nodes[child].kind != "tensor" for child in nodes[address].children)
+
+    def _addition(self, box: Box) -> Piece:
+        title = line([Run(self.title(box.address))], 12.0, most=150.0)
+        axis = title.width + BESIDE_CIRCLE + CIRCLE / 2
+        width = axis + CIRCLE / 2 + STUB
+        return Piece(width, CIRCLE, {"title": title}, {"title": (CIRCLE - title.height) / 2}, axis)
+
+    def _node_lines(self, level: Level, box: Box) -> dict[str, Line]:
+        node = self._document.nodes[box.address]
+        lines = two_lines(self._short_title(node, level.node))
+        badge = badge_text(node, level.node)
+        if badge is not None:
+            lines["badge"] = line([Run(badge)], BODY)
+        formula = self._formula(node)
+        if formula is not None:
+            lines["formula"] = formula
+        if node.kind == "branch" and node.branches:
+            branch = node.branches[0]
+            lines["formula"] = line([Run("if "), Run(_one_line(branch.test), "code")], CODE, most=MOST_FORMULA)
+            lines["note"] = line([Run(branch_text(node))], BODY, most=MOST_TITLE + 60)
+        shape = next((self.shape(port.tensor) for port in node.outputs), None)
+        if shape is not None:
+            lines["shape"] = shape
+        return lines
+
+    def _short_title(self, node: Node, around: Node) -> str:
+        title = _one_line(self.title(node.address))
+        if badge_text(node, around) == f"×{node.count}" and title.startswith(f"{node.count} "):
+            title = title.removeprefix(f"{node.count} ")
+            title = title[:1].upper() + title[1:]
+        if node.kind == "branch" and node.branches and title == _one_line(node.title):
+            return title.partition(", if ")[0]
+        return title
+
+    def _formula(self, node: Node) -> Line | None:
+        """The node's formula if it goes on one line, else the symbol of what it gives."""
+        known = self._knowledge.get(node.address)
+        if known is None:
+            return None
+        for latex in [*(formula.latex for formula in known.formulas[:1]), *self._output_symbols(node)]:
+            runs = latex_runs(latex)
+            if runs is None:
+                continue
+            made = line(runs, 12.0)
+            if made.width <= MOST_FORMULA:
+                return Line(made.runs, made.size, made.width, latex=latex)
+        return None
+
+    def _output_symbols(self, node: Node) -> list[str]:
+        known = self._knowledge.get(node.address)
+        if known is None:
+            return []
+        return [known.symbols[port.tensor] for port in node.outputs if port.tensor in known.symbols]
+
+    def _terminal_lines(self, level: Level, box: Box) -> dict[str, Line]:
+        lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_NAME)}
+        if not box.tensors or len(box.tensors) == 1:
+            shape = self.shape(box.address)
+            if shape is not None:
+                lines["shape"] = shape
+        note = self._origin_text(level.node, box)
+        if note:
+            lines["note"] = line([Run(note)], BODY, most=MOST_TITLE)
+        return lines
+
+    def _origin_text(self, around: Node, box: Box) -> str:
+        count = f"{len(box.tensors)} tensors " if len(box.tensors) > 1 else ""
+        if box.role == "output":
+            return f"{count}for the decode step" if box.state else ""
+        if box.state:
+            return f"{count}from the prefill"
+        if box.address in self._document.parameters:
+            return self._document.parameters[box.address].kind
+        seen = self.seen_from(around, box.source)
+        if seen is None:
+            return "input of the model" if box.address in self._document.inputs else ""
+        if seen == around.address:
+            return "from the round before"
+        return f"from {_one_line(self.title(seen))}"
+
+    def seen_from(self, around: Node, source: str | None) -> str | None:
+        """The outermost node that is or encloses ``source`` and does not enclose ``around``; itself if that is inside."""
+        if source is None:
+            return None
+        enclosing = {each.address for each in self._flow.ancestors(around.address)}
+        found: str | None = None
+        for node in self._flow.ancestors(source):
+            if node.address == around.address:
+                return node.address
+            if node.address in enclosing:
+                break
+            found = node.address
+        return found
+
+    def label(self, stream: Stream) -> Piece:
+        """The piece for the label of a stream: a vertical line with name and shape at its right."""
+        lines: dict[str, Line] = {}
+        if stream.name:
+            lines["label"] = line([Run(_one_line(stream.name), "code")], CODE, most=MOST_NAME)
+        shape = self.shape(stream.tensor)
+        if shape is not None:
+            lines["shape"] = shape
+        width = sum(each.width for each in lines.values()) + LABEL_GAP * len(lines)
+        height = max((each.height for each in lines.values()), default=0.0)
+        return Piece(width, height, lines, dict.fromkeys(lines, 0.0), 0.0)
+
+    def knot(self, steps: tuple[str, ...]) -> Piece:
+        """The piece for plumbing: room for all its steps, one below the other, and for the shape after them."""
+        lines = {f"step {step}": line([Run(self.step_text(step))], BODY, most=MOST_NAME) for step in steps}
+        half = max(max(each.width for each in lines.values()) / 2 + 8, MARK_WIDTH / 2)
+        left = half + CLOSER_GAP + MARK_WIDTH
+        node = self._document.nodes[steps[-1]]
+        shape = self.shape(node.outputs[0].tensor) if node.outputs else None
+        right = half
+        if shape is not None:
+            lines["shape"] = shape
+            right = half + LABEL_GAP + shape.width
+        height = len(steps) * STEP_HEIGHT + (len(steps) - 1) * STEP_GAP
+        return Piece(left + right, height, lines, {"end": half + LABEL_GAP}, left)
+
+    def step_text(self, address: str) -> str:
+        """What a step of plumbing is called: the function that it calls."""
+        node = self._document.nodes[address]
+        return (node.function or node.title).rpartition(".")[2].strip("_") or node.title
+
+
+def two_lines(title: str) -> dict[str, Line]:
+    """A title on one line or two."""
+    whole = line([Run(title)], TITLE, bold=True)
+    if whole.width <= MOST_TITLE:
+        return {"title": whole}
+    words = title.split(" ")
+    fits = [
+        place
+        for place in range(1, len(words))
+        if line([Run(" ".join(words[:place]))], TITLE, bold=True).width <= MOST_TITLE
+    ]
+    if not fits:
+        return {"title": line([Run(title)], TITLE, bold=True, most=MOST_TITLE)}
+    halves = [(" ".join(words[:place]), " ".join(words[place:])) for place in fits]
+    measured = [(line([Run(a)], TITLE, bold=True), line([Run(b)], TITLE, bold=True)) for a, b in halves]
+    first, second = min(measured, key=lambda pair: max(pair[0].width, pair[1].width))
+    if second.width > MOST_TITLE:
+        first, second = measured[-1]
+        second = line(second.runs, TITLE, bold=True, most=MOST_TITLE)
+        first = Line(first.runs, first.size, first.width, full=title)
+    return {"title": first, "title_end": second}
+
+
+def _stacked(lines: dict[str, Line], *, opens: bool) -> Piece:
+    """Lines one below the other; the badge stands beside the title."""
+    tops: dict[str, float] = {}
+    y = ABOVE_TEXT
+    width = 0.0
+    for name in ("title", "title_end", "formula", "note", "shape"):
+        if name not in lines:
+            continue
+        taken = lines[name].width
+        if name == "title":
+            tops[name] = y
+            if "badge" in lines:
+                tops["badge"] = y + (lines["title"].height - lines["badge"].height) / 2
+                taken += lines["badge"].width + 22
+            taken += 2 * OPENER if opens else 0
+        elif name == "title_end":
+            tops[name] = y
+        else:
+            y += 1.5
+            tops[name] = y
+        width = max(width, taken)
+        y += lines[name].height
+    return Piece(max(LEAST_WIDTH, round(width + 2 * SIDE)), round(y + ABOVE_TEXT), lines, tops)
+
+
+def badge_text(node: Node, around: Node) -> str | None:
+    """How often a box runs: ``×60`` for folded layers, ``8 of 384`` for a loop; ``None`` for once."""
+    if node.repeat is not None:
+        counted = node.repeat.note.partition(";")[0]
+        if counted == "once":
+            return None
+        times = counted.removesuffix(" times")
+        return f"×{times}" if times != counted and times.isdigit() else counted.replace(" per token", "")
+    if node.count > 1 and node.count > around.count:
+        return f"×{node.count}"
+    return None
+
+
+def branch_text(node: Node) -> str:
+    """Which way this layer goes, and how many layers go the other way."""
+    branch = node.branches[0]
+    own = [outcome for outcome, members in branch.taken.items() if set(node.members) & set(members)]
+    others = sum(len(members) for outcome, members in branch.taken.items() if outcome not in own)
+    words = {"true": "yes", "false": "no", "both": "both"}
+    here = " or ".join(words.get(each, each) for each in own)
+    one = len(node.members) <= 1
+    if not here:
+        return "taken differently by the layers"
+    start = f"this layer: {here}" if one else f"these layers: {here}"
+    if not others:
+        return start
+    return f"{start}; {others} layer{'s' if others > 1 else ''} go{'es' if others == 1 else ''} the other way"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,376 @@
+"""A level as it is drawn: its pieces laid out, its texts and lines in place."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+
+from openmodelatlas.drawing.boxes import (
+    CIRCLE,
+    LABEL_GAP,
+    MARK_HEIGHT,
+    MARK_WIDTH,
+    STEP_GAP,
+    STEP_HEIGHT,
+    STUB,
+    BoxWriter,
+)
+from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Point
+from openmodelatlas.drawing.layered.graph import Item, Link
+from openmodelatlas.drawing.layered.layout import lay_out
+from openmodelatlas.drawing.layered.route import simplified
+from openmodelatlas.drawing.level import Box, Level, Stream, Use
+from openmodelatlas.drawing.pieces import Piece
+
+MARGIN = 16.0
+"""Around a diagram."""
+
+PORT_GAP = 16.0
+"""Between two ports of a box, at least."""
+
+
+@dataclass
+class _Trunk:
+    """The way of a stream: its label, its knots, and which links lead to each reader.
+
+    Attributes:
+        label: item of the label, ``None`` if the stream has none.
+        knots: item of each stretch of plumbing, by all the steps up to its end.
+        paths: links from the origin to each use, in order.
+    """
+
+    label: int | None = None
+    knots: dict[tuple[str, ...], int] = field(default_factory=dict)
+    paths: list[list[int]] = field(default_factory=list)
+
+
+class Composer:
+    """Draws the levels of one atlas; levels that are alike are laid out once."""
+
+    def __init__(self, writer: BoxWriter) -> None:
+        self._writer = writer
+        self._known: dict[object, tuple[list[Item], list[list[Point]], float, float]] = {}
+
+    def draw(self, level: Level) -> Drawing:
+        """The diagram of ``level``."""
+        return _Plan(self._writer, level, self._lay_out).drawing()
+
+    def _lay_out(self, items: list[Item], links: list[Link]) -> tuple[list[Item], list[list[Point]], float, float]:
+        key = (
+            tuple(
+                (item.width, item.height, tuple(item.inputs), tuple(item.outputs), item.fixed, item.spine, item.hang)
+                for item in items
+            ),
+            tuple(links),
+        )
+        found = self._known.get(key)
+        if found is None:
+            routes, width, height = lay_out(items, links)
+            found = self._known[key] = (items, routes, width, height)
+        return found
+
+
+class _Plan:
+    """One level on its way to a drawing."""
+
+    def __init__(self, writer: BoxWriter, level: Level, layer_out: object) -> None:
+        self.writer = writer
+        self.level = level
+        self.layer_out = layer_out
+        self.pieces: list[Piece] = [writer.box(level, box) for box in level.boxes]
+        self.items: list[Item] = []
+        self.links: list[Link] = []
+        self.knot_steps: dict[int, tuple[str, ...]] = {}
+
+    def drawing(self) -> Drawing:
+        """Lays out and puts everything in place."""
+        self._box_items()
+        trunks = [self._trunk(stream) for stream in self.level.streams]
+        self.items, routes, width, height = self.layer_out(self.items, self.links)  # type: ignore[operator]
+        self._shift(routes)
+        nodes = tuple(self._node(box) for box in self.level.boxes)
+        knots: list[Knot] = []
+        edges: list[DrawnEdge] = []
+        for stream, trunk in zip(self.level.streams, trunks, strict=True):
+            self._draw_stream(stream, trunk, routes, edges, knots)
+        edges = _straight_into_additions(edges, nodes, knots)
+        return Drawing(
+            width=round(width + 2 * MARGIN, 1),
+            height=round(height + 2 * MARGIN, 1),
+            nodes=nodes,
+            edges=tuple(edges),
+            knots=tuple(knots),
+        )
+
+    def _box_items(self) -> None:
+        streams: dict[int, int] = defaultdict(int)
+        uses: dict[int, int] = defaultdict(int)
+        for stream in self.level.streams:
+            streams[stream.origin] += 1
+            for use in stream.uses:
+                uses[use.target] += 1
+        for box, piece in zip(self.level.boxes, self.pieces, strict=True):
+            if box.role == "addition":
+                update = piece.axis + CIRCLE / 2 + STUB - 1
+                inputs = [piece.axis, *[update + 8 * each for each in range(uses[box.index] - 1)]]
+                outputs = [piece.axis] * max(1, streams[box.index])
+            else:
+                most = max(streams[box.index], uses[box.index])
+                piece.width = max(piece.width, (most + 1) * PORT_GAP)
+                inputs = _spread(piece.width, uses[box.index])
+                outputs = _spread(piece.width, streams[box.index])
+                if box.spine and inputs and outputs:  # the spine is the leftmost of both
+                    inputs[0] = outputs[0] = min(inputs[0], outputs[0])
+            hang = {"input": 1.0, "output": 0.0}.get(box.role, 0.5)
+            self.items.append(
+                Item(
+                    piece.width, piece.height, inputs, outputs, fixed=box.role == "addition", spine=box.spine, hang=hang
+                )
+            )
+            self.items[-1].minor = box.role in ("input", "output") and not box.spine
+        self._ports_in: dict[int, int] = defaultdict(int)
+        self._ports_out: dict[int, int] = defaultdict(int)
+
+    def _in_port(self, use: Use) -> int:
+        """The next free port; the stream's own port of an addition is the first, that of the update the second."""
+        box = self.level.boxes[use.target]
+        if box.role == "addition":
+            if use.spine or (not box.spine and self._ports_in[box.index] == 0):
+                self._ports_in[box.index] = max(self._ports_in[box.index], 1)
+                return 0
+            self._ports_in[box.index] = max(self._ports_in[box.index], 1) + 1
+            return min(self._ports_in[box.index] - 1, len(self.items[box.index].inputs) - 1)
+        self._ports_in[box.index] += 1
+        return self._ports_in[box.index] - 1
+
+    def _trunk(self, stream: Stream) -> _Trunk:
+        trunk = _Trunk()
+        origin = self.level.boxes[stream.origin]
+        out = self._ports_out[origin.index]
+        self._ports_out[origin.index] += 1
+        start = (origin.index, out)
+        head: list[int] = []
+        spine = any(use.spine for use in stream.uses)
+        if self._is_labelled(stream):
+            piece = self.writer.label(stream)
+            if piece.lines:
+                trunk.label = self._add(piece, spine=spine, hang=0.0)
+                head = [self._link(*start, trunk.label, 0, spine=spine, tight=True)]
+                start = (trunk.label, 0)
+        ends: dict[tuple[str, ...], tuple[tuple[int, int], list[int]]] = {(): (start, head)}
+        stretches = _stretches([use.via for use in stream.uses])
+        for use in stream.uses:
+            done: tuple[str, ...] = ()
+            while done != use.via:
+                reach = next(
+                    each for each in stretches if each[: len(done)] == done != each and use.via[: len(each)] == each
+                )
+                if reach not in ends:
+                    ends[reach] = self._knot(trunk, stream, reach, done, ends[done])
+                done = reach
+            (source, port), way = ends[done]
+            last = self._link(source, port, use.target, self._in_port(use), spine=use.spine)
+            trunk.paths.append([*way, last])
+        return trunk
+
+    def _knot(
+        self,
+        trunk: _Trunk,
+        stream: Stream,
+        reach: tuple[str, ...],
+        done: tuple[str, ...],
+        before: tuple[tuple[int, int], list[int]],
+    ) -> tuple[tuple[int, int], list[int]]:
+        steps = reach[len(done) :]
+        piece = self.writer.knot(steps)
+        spine = any(use.spine and use.via[: len(reach)] == reach for use in stream.uses)
+        item = self._add(piece, spine=spine, hang=0.0)
+        trunk.knots[reach] = item
+        self.knot_steps[item] = steps
+        (source, port), way = before
+        return (item, 0), [*way, self._link(source, port, item, 0, spine=spine, tight=True)]
+
+    def _is_labelled(self, stream: Stream) -> bool:
+        """What enters or leaves says itself what it is; so a line between it and one box needs no label."""
+        origin = self.level.boxes[stream.origin]
+        if origin.role == "input":
+            return False
+        return any(self.level.boxes[use.target].role != "output" for use in stream.uses)
+
+    def _add(self, piece: Piece, *, spine: bool, hang: float) -> int:
+        self.pieces.append(piece)
+        self.items.append(Item(piece.width, piece.height, [piece.axis], [piece.axis], spine=spine, hang=hang))
+        return len(self.items) - 1
+
+    def _link(self, source: int, out: int, target: int, into: int, *, spine: bool = False, tight: bool = False) -> int:
+        self.links.append(Link(source, out, target, into, spine=spine, tight=tight))
+        return len(self.links) - 1
+
+    def _shift(self, routes: list[list[Point]]) -> None:
+        """Moves everything in by the margin (on copies, since alike levels share a layout)."""
+        self.items = [replace(item, x=item.x + MARGIN, y=item.y + MARGIN) for item in self.items]
+        self.routes = [[(x + MARGIN, y + MARGIN) for x, y in route] for route in routes]
+
+    def _node(self, box: Box) -> DrawnNode:
+        piece, item = self.pieces[box.index], self.items[box.index]
+        address = box.address
+        if box.role == "addition":
+            title = piece.lines["title"].at(item.x, item.y + piece.tops["title"])
+            x = item.x + piece.axis - CIRCLE / 2
+            return DrawnNode(
+                id=str(box.index), address=address, link=address, role="addition", x=round(x, 2), y=round(item.y, 2),
+                width=CIRCLE, height=CIRCLE, family=self.writer.family(address) or "residual", title=title,
+            )  # fmt: skip
+        texts = {name: self._text(piece, item, name) for name in piece.lines}
+        node = self.writer_node(box)
+        return DrawnNode(
+            id=str(box.index),
+            address=address,
+            link=self._link_of(box),
+            role=box.role,
+            x=round(item.x, 2),
+            y=round(item.y, 2),
+            width=item.width,
+            height=item.height,
+            family=("state" if box.state else None) if node is None else self.writer.family(address),
+            title=texts["title"],
+            title_end=texts.get("title_end"),
+            formula=texts.get("formula"),
+            shape=texts.get("shape"),
+            count=1 if node is None else node.count,
+            badge=texts.get("badge"),
+            opens=node is not None and self.writer.opens(address),
+            note=texts.get("note"),
+        )
+
+    def writer_node(self, box: Box):  # type: ignore[no-untyped-def]
+        """The node of a box, ``None`` for what enters or leaves."""
+        return self.writer.node(box.address) if box.role == "node" else None
+
+    def _link_of(self, box: Box) -> str | None:
+        if box.role == "node":
+            return box.address
+        if box.role == "output" or box.source is None:
+            return self.writer.page_of(box.address)
+        return self.writer.seen_from(self.level.node, box.source)
+
+    def _text(self, piece: Piece, item: Item, name: str) -> DrawnText:
+        made = piece.lines[name]
+        y = item.y + piece.tops[name]
+        badge = piece.lines.get("badge")
+        if badge is None or name not in ("title", "badge"):
+            return made.at(item.x + item.width / 2, y, middle=True)
+        both = piece.lines["title"].width + 22 + badge.width
+        left = item.x + (item.width - both) / 2
+        if name == "title":
+            return made.at(left, y)
+        return made.at(left + piece.lines["title"].width + 15, y)
+
+    def _draw_stream(
+        self, stream: Stream, trunk: _Trunk, routes: list[list[Point]], edges: list[DrawnEdge], knots: list[Knot]
+    ) -> None:
+        numbers: dict[tuple[str, ...], int] = {}
+        for reach, item in trunk.knots.items():
+            numbers[reach] = len(knots)
+            knots.append(self._draw_knot(stream, item))
+        label = None if trunk.label is None else self._label_texts(trunk.label)
+        for place, (use, path) in enumerate(zip(stream.uses, trunk.paths, strict=True)):
+            points: list[Point] = []
+            for link in path:
+                points += self.routes[link]
+            target = self.level.boxes[use.target]
+            if target.role == "addition" and self.links[path[-1]].into > 0:
+                points += self._into_circle(target, points[-1][0])
+            passed = tuple(numbers[reach] for reach in numbers if use.via[: len(reach)] == reach)
+            edges.append(
+                DrawnEdge(
+                    tensor=stream.tensor,
+                    source=str(stream.origin),
+                    target=str(use.target),
+                    name=use.name,
+                    kind=stream.kind(use),
+                    points=tuple(simplified(points)),
+                    label=label[0] if label is not None and place == 0 else None,
+                    shape=label[1] if label is not None and place == 0 else None,
+                    plumbing=use.via,
+                    knots=passed,
+                )
+            )
+
+    def _into_circle(self, box: Box, x: float) -> list[Point]:
+        item, piece = self.items[box.index], self.pieces[box.index]
+        middle = item.y + CIRCLE / 2
+        return [(x, middle), (item.x + piece.axis + CIRCLE / 2, middle)]
+
+    def _label_texts(self, index: int) -> tuple[DrawnText | None, DrawnText | None]:
+        piece, item = self.pieces[index], self.items[index]
+        x = item.x + LABEL_GAP
+        made: list[DrawnText | None] = []
+        for name in ("label", "shape"):
+            text = piece.lines.get(name)
+            made.append(None if text is None else text.at(x, item.y + (piece.height - text.height) / 2))
+            x += 0 if text is None else text.width + LABEL_GAP
+        return made[0], made[1]
+
+    def _draw_knot(self, stream: Stream, index: int) -> Knot:
+        piece, item = self.pieces[index], self.items[index]
+        steps = self.knot_steps[index]
+        axis = item.x + piece.axis
+        middle = item.y + piece.height / 2
+        boxes = []
+        for place, step in enumerate(steps):
+            text = piece.lines[f"step {step}"]
+            top = item.y + place * (STEP_HEIGHT + STEP_GAP)
+            width = text.width + 16
+            boxes.append(
+                DrawnNode(
+                    id=step,
+                    address=step,
+                    link=step,
+                    role="step",
+                    x=round(axis - width / 2, 2),
+                    y=round(top, 2),
+                    width=round(width, 2),
+                    height=STEP_HEIGHT,
+                    title=text.at(axis, top + (STEP_HEIGHT - text.height) / 2, middle=True),
+                )  # fmt: skip
+            )
+        shape = piece.lines.get("shape")
+        corner = (axis - piece.axis, item.y + (STEP_HEIGHT - MARK_HEIGHT) / 2)
+        return Knot(
+            tensor=stream.tensor,
+            x=round(axis - MARK_WIDTH / 2, 2),
+            y=round(middle - MARK_HEIGHT / 2, 2),
+            width=MARK_WIDTH,
+            height=MARK_HEIGHT,
+            shape=None if shape is None else shape.at(axis + MARK_WIDTH / 2 + LABEL_GAP, middle - shape.height / 2),
+            closer=(round(corner[0], 2), round(corner[1], 2)),
+            end=None
+            if shape is None
+            else shape.at(axis + piece.tops["end"], item.y + item.height - (STEP_HEIGHT + shape.height) / 2),
+            steps=tuple(boxes),
+        )
+
+
+def _spread(width: float, count: int) -> list[float]:
+    return [round(width * (place + 1) / (count + 1), 2) for place in range(count)]
+
+
+def _stretches(ways: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Where plumbing ends or parts: prefixes after which a way ends, or two ways go on differently; short ones first."""
+    found: set[tuple[str, ...]] = {way for way in ways if way}
+    for first in ways:
+        for second in ways:
+            shared = 0
+            while shared < min(len(first), len(second)) and first[shared] == second[shared]:
+                shared += 1
+            if shared:
+                found.add(first[:shared])
+    return sorted(found, key=lambda each: (len(each), each))
+
+
+def _straight_into_additions(
+    edges: list[DrawnEdge], nodes: tuple[DrawnNode, ...], knots: list[Knot]
+) -> list[DrawnEdge]:
+    """Placeholder of the straightening step, see ``straighten``."""
+    return edges

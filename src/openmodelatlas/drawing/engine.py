@@ -1,0 +1,109 @@
+r"""Formulas as HTML: KaTeX in an embedded V8.
+
+KaTeX's file comes with the package (the build hook takes it from npm); V8 comes with ``mini-racer``, a part of the extra
+``capture``. Nothing else of JavaScript is run, and formulas are data to it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from openmodelatlas.errors import DrawingError
+
+KATEX = Path(__file__).parent / "engines" / "katex.min.js"
+
+MOST_CHARACTERS = 4000
+"""Longer LaTeX is shown as text: nobody reads it, and KaTeX's time grows with the square of its length."""
+
+_SECONDS = 60.0
+
+_SET = r"""
+function setAll(text) {
+  const options = {
+    output: "htmlAndMathml", throwOnError: true, displayMode: false, maxExpand: 100, maxSize: 20,
+    strict: (code) => (code === "htmlExtension" ? "ignore" : "error"),
+    trust: (context) => context.command === "\\htmlData"
+      && Object.keys(context.attributes).every((name) => name === "data-light")
+      && Object.values(context.attributes).every((value) => /^[a-z0-9 -]*$/.test(value)),
+  };
+  return JSON.stringify(JSON.parse(text).map((latex) => {
+    try {
+      const set = katex.renderToString(latex, { ...options, macros: {} });
+      return set.includes("katex-error") || set.includes("#cc0000") ? [null, "refused"] : [set, null];
+    } catch (error) {
+      return [null, String(error && error.message || error)];
+    }
+  }));
+}
+"""
+
+
+class Engine:
+    """An embedded V8 with KaTeX; loading takes about 0.1 s.
+
+    Raises:
+        DrawingError: KaTeX's file or ``mini-racer`` is missing.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from py_mini_racer import MiniRacer
+        except ImportError as error:
+            raise DrawingError(
+                "Formulas cannot be set: mini-racer is not installed.", advice="pip install 'openmodelatlas[capture]'"
+            ) from error
+        try:
+            code = KATEX.read_text(encoding="utf-8")
+        except OSError as error:
+            raise DrawingError(
+                "Formulas cannot be set: the package lacks KaTeX.",
+                where=str(KATEX),
+                advice="Install openmodelatlas anew, or run `python hatch_build.py` in a checkout.",
+            ) from error
+        self._context: Any = MiniRacer()
+        self._context.eval(
+            f"var module = undefined, exports = undefined, define = undefined, self = this;\n{code}\n{_SET}"
+        )
+
+    def close(self) -> None:
+        """Ends the embedded V8."""
+        self._context.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def set(self, latex: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+        r"""HTML (with MathML for screen readers) of each formula, and a note for each that could not be set.
+
+        Those that cannot be set (too long, unknown commands, anything that is not mathematics, such as links) are
+        escaped text.
+        """
+        wanted = list(dict.fromkeys(latex))
+        short = [each for each in wanted if len(each) <= MOST_CHARACTERS]
+        answers = json.loads(self._context.call("setAll", json.dumps(short), timeout_sec=_SECONDS))
+        found = dict(zip(short, answers, strict=True))
+        formulas: dict[str, str] = {}
+        notes: list[str] = []
+        for each in wanted:
+            made, reason = found.get(each, (None, f"longer than {MOST_CHARACTERS:,} characters"))
+            if made is None:
+                made = f'<span class="latex">{html.escape(each)}</span>'
+                shown = each if len(each) <= 80 else f"{each[:79]}…"
+                notes.append(f"Formula shown as text: {shown}: {reason}")
+            formulas[each] = made
+        return formulas, notes
+
+
+def available() -> bool:
+    """Whether formulas can be set here."""
+    import importlib.util
+
+    return importlib.util.find_spec("py_mini_racer") is not None and os.access(KATEX, os.R_OK)

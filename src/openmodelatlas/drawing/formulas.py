@@ -1,0 +1,79 @@
+"""Every piece of LaTeX that the pages of an atlas set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
+from openmodelatlas.catalogue.load import fill_formula, load
+from openmodelatlas.errors import CatalogueError
+
+_MARK = re.compile(r"\\htmlData\{[^{}]*\}")
+_DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
+
+
+def every_latex(knowledge: Knowledge) -> Iterator[str]:
+    """Formulas, terms, symbols, and what stands between dollar signs in sentences; also those of the mechanisms."""
+    for known in knowledge.nodes.values():
+        yield from _of_node(known)
+    for note in knowledge.notes:
+        yield from in_text(note)
+    names = {
+        name for known in knowledge.nodes.values() for name in (known.mechanism, *known.mechanisms) if name is not None
+    }
+    names |= {difference.mechanism for known in knowledge.nodes.values() for difference in known.differences}
+    yield from _of_mechanisms(names)
+
+
+def _of_node(known: NodeKnowledge) -> Iterator[str]:
+    for formula in known.formulas:
+        yield formula.latex
+        yield without_marks(formula.latex)
+        yield from in_text(formula.check.detail)
+        for term in formula.terms:
+            yield term.latex
+            yield from in_text(term.meaning)
+    yield from known.symbols.values()
+    texts = [known.title, known.label, known.sentence]
+    texts += [statement.text for statement in known.explanation]
+    texts += [claim.text for claim in known.claims]
+    texts += [difference.text for difference in known.differences]
+    for text in texts:
+        if text is not None:
+            yield from in_text(text)
+
+
+def _of_mechanisms(names: Iterable[str]) -> Iterator[str]:
+    try:
+        entries = load().mechanisms
+    except CatalogueError:  # what cannot be read of it is told by who shows it
+        return
+    for name in sorted(names):
+        entry = entries.get(name)
+        if entry is None:
+            continue
+        symbols = entry.front.symbols
+        yield fill_formula(entry.front.formula, lambda key: f"{{{symbols[key].latex}}}")  # noqa: B023
+        for symbol in symbols.values():
+            yield symbol.latex
+            yield from in_text(symbol.meaning)
+        texts = [entry.front.sentence, entry.front.example.text]
+        texts += [note.text for note in (*entry.why, *entry.porting, *entry.scope)]
+        for text in texts:
+            yield from in_text(text)
+
+
+def without_marks(latex: str) -> str:
+    r"""A formula without ``\htmlData{light=…}``; the braces around the term stay."""
+    return _MARK.sub("", latex)
+
+
+def in_text(text: str) -> Iterator[str]:
+    """What stands between dollar signs, outside of code between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts = [text]
+    for part in parts[::2]:
+        for found in _DOLLAR.finditer(part):
+            yield found[1]

@@ -1,0 +1,170 @@
+r"""Lines of text for diagrams: names of the code, symbols with sub- and superscripts, shapes in named dimensions.
+
+LaTeX of symbols is set as Unicode text in runs, since an SVG that is to look the same everywhere cannot hold HTML.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from openmodelatlas.drawing.drawing import Run
+
+_COMMANDS = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η",
+    "theta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "upsilon": "υ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω",
+    "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ",
+    "Omega": "Ω", "cdot": "·", "times": "×", "odot": "⊙", "oplus": "⊕", "otimes": "⊗", "circ": "∘", "top": "⊤",
+    "prime": "′", "ell": "ℓ", "infty": "∞", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠",
+    "approx": "≈", "in": "∈", "to": "→", "rightarrow": "→", "leftarrow": "←", "mapsto": "↦", "lfloor": "⌊",
+    "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "ldots": "…", "dots": "…", "cdots": "…", "sum": "∑", "prod": "∏",
+    "partial": "∂", "nabla": "∇", "pm": "±", "mid": "|", "vert": "|", "Vert": "‖", "langle": "⟨", "rangle": "⟩",
+    ",": " ", ";": " ", ":": " ", "!": "", " ": " ", "quad": "  ", "_": "_", "%": "%", "#": "#", "&": "&", "{": "{",
+    "}": "}", "|": "‖", "left": "", "right": "", "big": "", "Big": "", "bigl": "", "bigr": "", "limits": "",
+    "displaystyle": "", "colon": ":", "setminus": "∖", "ast": "∗", "star": "⋆", "dagger": "†", "forall": "∀",
+    "max": "max", "min": "min", "exp": "exp", "log": "log", "ln": "ln", "sin": "sin", "cos": "cos", "tanh": "tanh",
+}  # fmt: skip
+_UPRIGHT = frozenset({"max", "min", "exp", "log", "ln", "sin", "cos", "tanh"})
+_SPACED = frozenset("=+−·×⊙⊕⊗≤≥≠≈∈→←↦±∘")
+_ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
+            "widetilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}  # fmt: skip
+_WORDS = frozenset({"mathrm", "operatorname", "text", "textrm", "mathsf", "mathtt", "texttt", "textsf"})
+_LETTERS = frozenset({"mathbf", "boldsymbol", "bm", "mathcal", "mathbb", "mathit", "mathnormal"})
+_TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}_^'])|(\s+)|(.)", re.DOTALL)
+
+
+class _Unsettable(Exception):
+    """The LaTeX needs more than one line of text."""
+
+
+class _Setter:
+    """Turns tokens of LaTeX into runs; raises for what is more than one line."""
+
+    def __init__(self, latex: str) -> None:
+        self._tokens = [match for match in _TOKEN.finditer(latex) if not match[3]]
+        self._at = 0
+
+    def sequence(self, level: int, *, closed: bool, style: str = "math") -> list[Run]:
+        """Runs up to the closing brace, or the end."""
+        runs: list[Run] = []
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            if token[2] == "}":
+                if not closed:
+                    raise _Unsettable
+                self._at += 1
+                return runs
+            runs += self._item(level, style)
+        if closed:
+            raise _Unsettable
+        return runs
+
+    def _item(self, level: int, style: str) -> list[Run]:
+        token = self._tokens[self._at]
+        self._at += 1
+        if token[1] is not None:
+            return self._command(token[1], level, style)
+        if token[2] == "{":
+            return self.sequence(level, closed=True, style=style)
+        if token[2] in ("_", "^"):
+            if level:
+                raise _Unsettable
+            return self._argument(-1 if token[2] == "_" else 1, style)
+        if token[2] == "'":
+            return [Run("′", "plain", level)]
+        return [_character(token[4], level, style)]
+
+    def _argument(self, level: int, style: str) -> list[Run]:
+        if self._at >= len(self._tokens):
+            raise _Unsettable
+        return self._item(level, style)
+
+    def _command(self, name: str, level: int, style: str) -> list[Run]:
+        if name == "htmlData":
+            self._skip_group()
+            return self._argument(level, style)
+        if name in _WORDS:
+            return self._argument(level, "plain")
+        if name in _LETTERS:
+            return self._argument(level, style)
+        if name in _ACCENTS:
+            inner = self._argument(level, style)
+            if not inner or len(inner[0].text) != 1 or len(inner) != 1:
+                raise _Unsettable
+            text = unicodedata.normalize("NFC", inner[0].text + _ACCENTS[name])
+            return [Run(text, inner[0].style, level)]
+        known = _COMMANDS.get(name)
+        if known is None:
+            raise _Unsettable
+        if not known:
+            return []
+        if name in _UPRIGHT:
+            return [Run(known, "plain", level)]
+        return [_character(known, level, style)]
+
+    def _skip_group(self) -> None:
+        depth = 0
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            self._at += 1
+            depth += {"{": 1, "}": -1}.get(token[2] or "", 0)
+            if depth == 0:
+                return
+        raise _Unsettable
+
+
+def _character(character: str, level: int, style: str) -> Run:
+    character = "−" if character == "-" else character
+    if character in _SPACED:
+        return Run(character if level else f" {character} ", "plain", level)
+    if character == ",":
+        return Run("," if level else ", ", "plain", level)
+    italic = style == "math" and (character.isalpha()) and character not in "ΓΔΘΛΞΠΣΦΨΩ"
+    return Run(character, "math" if italic else "plain", level)
+
+
+def latex_runs(latex: str) -> tuple[Run, ...] | None:
+    """A symbol or short formula as one line of text; ``None`` if it is more than that (fractions, roots, unknown)."""
+    try:
+        return joined(_Setter(latex).sequence(0, closed=False))
+    except _Unsettable:
+        return None
+
+
+def joined(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """The same with neighbours that are set alike as one run."""
+    found: list[Run] = []
+    for run in runs:
+        if found and _alike(found[-1], run):
+            found[-1] = Run(found[-1].text + run.text, run.style, run.level, run.axis)
+        elif run.text:
+            found.append(run)
+    return tuple(found)
+
+
+_NAME = re.compile(r"[A-Za-zΑ-ω]\w*(?:,\w+)*|[^A-Za-zΑ-ω]+")
+
+
+def size_runs(text: str) -> tuple[Run, ...]:
+    """A size as ``shapes.display.short`` writes it, ``h·(d_nope + d_rope)``, with its subscripts set as such."""
+    runs: list[Run] = []
+    for piece in _NAME.findall(text):
+        base, _, subscript = piece.partition("_")
+        if not piece[0].isalpha():
+            runs.append(Run(piece))
+            continue
+        runs.append(Run(base, "math" if len(base) == 1 else "plain"))
+        if subscript:
+            runs.append(Run(subscript, "plain", -1))
+    return joined(runs)
+
+
+def text_of(runs: Sequence[Run]) -> str:
+    """All of a line as plain text."""
+    return "".join(run.text for run in runs)
+
+
+def _alike(first: Run, second: Run) -> bool:
+    return (first.style, first.level, first.axis) == (second.style, second.level, second.axis)

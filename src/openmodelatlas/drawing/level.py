@@ -1,0 +1,396 @@
+"""What one level shows, before it has positions: boxes, and streams of tensors between them.
+
+Boxes are the node's children but for plumbing and tensors; what enters and leaves the level is a small box of its own.
+Plumbing stays on the way of a tensor to its reader. Parameters belong to the boxes that read them, and are drawn only
+where several do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from openmodelatlas.drawing.drawing import EdgeKind
+from openmodelatlas.drawing.flow import Flow
+from openmodelatlas.graph.document import Node, Port
+
+
+@dataclass
+class Box:
+    """One box of a level.
+
+    Attributes:
+        index: its number.
+        role: as in the drawing.
+        address: of the node, or of the tensor (or true name of the parameter) that enters or leaves.
+        name: for what enters or leaves, what the code calls it.
+        source: for what enters, address of the node it comes from, ``None`` if it comes from outside the model.
+        state: whether it is state of another phase; ``tensors`` are all of it.
+        tensors: what it stands for if it is more than one tensor.
+        spine: whether it stands on the spine.
+    """
+
+    index: int
+    role: Literal["node", "input", "output", "addition"]
+    address: str
+    name: str = ""
+    source: str | None = None
+    state: bool = False
+    tensors: tuple[str, ...] = ()
+    spine: bool = False
+
+
+@dataclass
+class Use:
+    """One reader of a stream.
+
+    Attributes:
+        target: number of the box that reads it.
+        name: what the reader calls it.
+        via: plumbing of this level that it passes.
+        spine: whether the spine runs along it.
+    """
+
+    target: int
+    name: str
+    via: tuple[str, ...] = ()
+    spine: bool = False
+
+
+@dataclass
+class Stream:
+    """A tensor that flows from one box to others.
+
+    Attributes:
+        tensor: its address, or the true name of a parameter.
+        origin: number of the box it comes from.
+        name: what the code calls it; empty if it has no name.
+        state: whether it is state: of another phase, or carried from layer to layer beside the spine.
+        uses: its readers.
+    """
+
+    tensor: str
+    origin: int
+    name: str
+    state: bool = False
+    uses: list[Use] = field(default_factory=list)
+
+    def kind(self, use: Use) -> EdgeKind:
+        """How the line to a reader is drawn."""
+        if use.spine:
+            return "residual"
+        return "state" if self.state else "data"
+
+
+@dataclass
+class Level:
+    """What one level shows: see the module."""
+
+    node: Node
+    boxes: list[Box] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
+
+
+def read_level(flow: Flow, node: Node) -> Level:
+    """The level inside ``node``."""
+    return _Reader(flow, node).read()
+
+
+class _Reader:
+    def __init__(self, flow: Flow, node: Node) -> None:
+        self.flow = flow
+        self.node = node
+        self.level = Level(node)
+        nodes = flow.document.nodes
+        inner = [nodes[address] for address in node.children if nodes[address].kind != "tensor"]
+        self.children = [child for child in inner if not child.plumbing] or inner
+        self.plumbing = {child.address for child in inner if child.plumbing} - {each.address for each in self.children}
+        self.boxes: dict[str, Box] = {}
+        self.streams: dict[tuple[int, str], Stream] = {}
+        self.terminals: dict[tuple[str, tuple[str, ...]], Box] = {}
+        self.renamed: dict[tuple[str, str], str] = {}
+        self.order = {child.address: place for place, child in enumerate(self.children)}
+
+    def read(self) -> Level:
+        for child in self.children:
+            role: Literal["node", "addition"] = "addition" if child.address in self.flow.additions else "node"
+            self.boxes[child.address] = self._box(role, child.address)
+        shared = self._shared_parameters()
+        for child in self.children:
+            for port in child.inputs:
+                if port.source in ("parameter", "buffer"):
+                    if port.tensor in shared:
+                        self._use(self._parameter(port), port.tensor, port.name, child.address, port.name, ())
+                elif not self.flow.crosses(port.tensor, child):
+                    self._read_port(child, port)
+            self._renames(child)
+        for port in self.node.outputs:
+            if not self._is_handed_on(port.tensor):
+                self._leave(port)
+        self._states()
+        self._mark_carried()
+        _mark_spine(self.flow, self.level, self.boxes)
+        return self.level
+
+    def _box(self, role: Literal["node", "input", "output", "addition"], address: str, **fields: object) -> Box:
+        box = Box(len(self.level.boxes), role, address)
+        for name, value in fields.items():
+            setattr(box, name, value)
+        self.level.boxes.append(box)
+        return box
+
+    def _shared_parameters(self) -> set[str]:
+        readers: dict[str, set[str]] = defaultdict(set)
+        for child in self.children:
+            for port in child.inputs:
+                if port.source in ("parameter", "buffer"):
+                    readers[port.tensor].add(child.address)
+        return {name for name, found in readers.items() if len(found) > 1}
+
+    def _parameter(self, port: Port) -> Box:
+        box = self.terminals.get((port.tensor, ()))
+        if box is None:
+            box = self._box("input", port.tensor, name=port.name)
+            self.terminals[port.tensor, ()] = box
+        return box
+
+    def _read_port(self, child: Node, port: Port) -> None:
+        inside = tuple(address for address in port.via if address in self.plumbing)
+        outside = tuple(address for address in port.via if not self._is_within(address))
+        maker = self._maker(port.tensor, child, port.name)
+        if maker is not None and maker != child.address:
+            name = self._given_name(maker, port)
+            self._use(self.boxes[maker], port.tensor, name, child.address, port.name, inside)
+            return
+        box = self._terminal(port, outside)
+        self._use(box, port.tensor, box.name, child.address, port.name, inside)
+
+    def _maker(self, tensor: str, child: Node, name: str) -> str | None:
+        """The box on this level that gives ``tensor`` to ``child``; ``None`` if it comes from outside.
+
+        What a later box makes comes from the round (or layer) before, hence from outside too.
+        """
+        renamed = self.renamed.get((tensor, name))
+        if renamed is not None:
+            return renamed
+        producer = self.flow.producer(tensor)
+        found = None if producer is None else self.flow.child_of(self.node.address, producer)
+        if (
+            found is None
+            or found not in self.boxes
+            or self.order[found] >= self.order.get(child.address, len(self.order))
+        ):
+            return None
+        return found
+
+    def _given_name(self, maker: str, port: Port) -> str:
+        node = self.flow.document.nodes[maker]
+        for given in node.outputs:
+            if given.tensor == port.tensor and given.name not in ("output", ""):
+                return given.name
+        made = self.flow.document.nodes.get(port.tensor)
+        return (made.tensor.variable or "") if made is not None and made.tensor is not None else ""
+
+    def _renames(self, child: Node) -> None:
+        """A box that gives what it read under another name stands between it and those who use that name."""
+        read = {port.tensor for port in child.inputs}
+        for port in child.outputs:
+            producer = self.flow.producer(port.tensor)
+            inside = producer is not None and self.flow.child_of(self.node.address, producer) == child.address
+            if port.tensor in read and not inside:
+                self.renamed[port.tensor, port.name] = child.address
+
+    def _is_within(self, address: str) -> bool:
+        return not self.node.address or address.startswith(f"{self.node.address}/")
+
+    def _terminal(self, port: Port, outside: tuple[str, ...]) -> Box:
+        key = (port.tensor, outside)
+        box = self.terminals.get(key)
+        if box is None:
+            name = next((given.name for given in self.node.inputs if given.tensor == port.tensor), port.name)
+            box = self._box("input", port.tensor, name=name, source=self.flow.producer(port.tensor))
+            self.terminals[key] = box
+        return box
+
+    def _use(self, origin: Box, tensor: str, name: str, target: str, read_as: str, via: tuple[str, ...]) -> None:
+        self._connect(origin, tensor, name, self.boxes[target], read_as, via)
+
+    def _connect(self, origin: Box, tensor: str, name: str, target: Box, read_as: str, via: tuple[str, ...]) -> Stream:
+        stream = self.streams.get((origin.index, tensor))
+        if stream is None:
+            stream = Stream(tensor, origin.index, name)
+            self.streams[origin.index, tensor] = stream
+            self.level.streams.append(stream)
+        if not any(use.target == target.index and use.via == via for use in stream.uses):
+            stream.uses.append(Use(target.index, read_as, via))
+        return stream
+
+    def _is_handed_on(self, tensor: str) -> bool:
+        """Whether ``tensor`` leaves only as state for another phase."""
+        node = self.flow.document.nodes.get(tensor)
+        if node is None or node.tensor is None or not node.tensor.consumers:
+            return False
+        nodes = self.flow.document.nodes
+        return all(nodes[each].phase != node.phase for each in node.tensor.consumers if each in nodes)
+
+    def _leave(self, port: Port) -> None:
+        tensor = port.tensor
+        via = tuple(address for address in port.via if address in self.plumbing)
+        producer = self.flow.producer(tensor)
+        maker = self.renamed.get((tensor, port.name))
+        if maker is None and producer is not None:
+            maker = self.flow.child_of(self.node.address, producer)
+        if maker in self.plumbing:
+            tensor, steps, maker = self._behind(str(maker), tensor)
+            via = (*steps, *via)
+        if maker is not None and maker in self.boxes:
+            origin = self.boxes[maker]
+            name = self._given_name(maker, port) or port.name
+        else:
+            found = [box for (known, _), box in self.terminals.items() if known == tensor]
+            if not found:
+                return
+            origin, name = found[0], found[0].name
+        if any(box.role == "output" and box.address == port.tensor for box in self.level.boxes):
+            return
+        target = self._box("output", port.tensor, name=port.name)
+        self._connect(origin, tensor, name, target, port.name, via)
+
+    def _behind(self, maker: str, tensor: str) -> tuple[str, tuple[str, ...], str | None]:
+        """What lies before plumbing that gives an output: tensor, steps from there on, and the box that makes it."""
+        steps: tuple[str, ...] = ()
+        nodes = self.flow.document.nodes
+        current: str | None = maker
+        while current is not None and current in self.plumbing:
+            node = nodes[current]
+            port = next((each for each in node.inputs if each.source in ("tensor", "input", "outside")), None)
+            if port is None:
+                return tensor, steps, None
+            inside = tuple(each for each in port.via if each in self.plumbing)
+            steps, tensor = (*inside, current, *steps), port.tensor
+            producer = self.flow.producer(tensor)
+            current = None if producer is None else self.flow.child_of(self.node.address, producer)
+        return tensor, steps, current
+
+    def _states(self) -> None:
+        """One line for all the state that a box reads from another phase, and one for what it leaves to it."""
+        for child in self.children:
+            box = self.boxes[child.address]
+            read = {each: None for each in self.flow.state_in[child.address] if self.flow.crosses(each, child)}
+            makers: dict[str | None, list[str]] = defaultdict(list)
+            for tensor in read:
+                producer = self.flow.producer(tensor)
+                maker = None if producer is None else self.flow.child_of(self.node.address, producer)
+                makers[maker if maker in self.boxes else None].append(tensor)
+            for maker, tensors in makers.items():
+                name = self._names(tensors)
+                if maker is not None:
+                    origin = self.boxes[maker]
+                else:
+                    origin = self._box("input", tensors[0], name=name, state=True, tensors=tuple(tensors))
+                    origin.source = self.flow.producer(tensors[0])
+                self._connect(origin, tensors[0], name, box, name, ()).state = True
+            given = [
+                each
+                for each in self.flow.state_out[child.address]
+                if not self.flow.crosses(each, child) and self.node.kind != "model"
+            ]
+            if given:
+                target = self._box("output", given[0], name=self._names(given), state=True, tensors=tuple(given))
+                self._connect(box, given[0], target.name, target, target.name, ()).state = True
+
+    def _names(self, tensors: Iterable[str]) -> str:
+        nodes = self.flow.document.nodes
+        names: dict[str, None] = {}
+        for tensor in tensors:
+            node = nodes[tensor]
+            names[(node.tensor.variable if node.tensor is not None else None) or "state"] = None
+        shown = list(names)
+        return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "")
+
+    def _mark_carried(self) -> None:
+        """What layers hand from one to the next beside the spine is state."""
+        node = self.node
+        if node.kind != "layer group":
+            return
+        group = node.parent if self._is_variant(node) else node.address
+        names = {
+            port.name
+            for child in (*self.children, node)
+            if child.kind == "layer group"
+            for port in child.outputs
+            if any(each.startswith(f"{group}/") for each in (port.tensor, *port.others))
+        }
+        for stream in self.level.streams:
+            ends = [self.level.boxes[stream.origin], *(self.level.boxes[use.target] for use in stream.uses)]
+            if stream.name in names and any(box.role in ("input", "output") for box in ends):
+                stream.state = True
+
+    def _is_variant(self, node: Node) -> bool:
+        parent = None if node.parent is None else self.flow.document.nodes[node.parent]
+        return parent is not None and parent.kind == "layer group"
+
+
+def _mark_spine(flow: Flow, level: Level, boxes: dict[str, Box]) -> None:
+    """Finds the residual stream on this level: the longest chain of boxes that carry it on."""
+    carried = {box.index: carries(flow, address) for address, box in boxes.items()}
+    incoming: dict[int, tuple[Stream, Use]] = {}
+    for stream in level.streams:
+        for use in stream.uses:
+            carry = carried.get(use.target)
+            if carry is not None and stream.tensor in carry[0] and use.target not in incoming:
+                incoming[use.target] = (stream, use)
+    best: list[tuple[Stream, Use]] = []
+    for start in [index for index, carry in carried.items() if carry is not None and index in incoming]:
+        chain: list[tuple[Stream, Use]] = []
+        current = start
+        while current in incoming:
+            stream, use = incoming[current]
+            chain.append((stream, use))
+            current = stream.origin
+        if len(chain) > len(best):
+            best = chain
+    if not best:
+        return
+    best[:0] = _onwards(level, best[0][1].target, carried)
+    for stream, use in best:
+        use.spine = True
+        stream.state = False
+        level.boxes[use.target].spine = True
+        level.boxes[stream.origin].spine = True
+
+
+def _onwards(
+    level: Level, last: int, carried: dict[int, tuple[frozenset[str], frozenset[str]] | None]
+) -> list[tuple[Stream, Use]]:
+    """Where the stream goes from the last box that carries it: out of the level, or to the one box that reads it."""
+    carry = carried[last]
+    for stream in level.streams:
+        if stream.origin == last and carry is not None and stream.tensor in carry[1]:
+            leaving = [use for use in stream.uses if level.boxes[use.target].role == "output"]
+            if leaving or len(stream.uses) == 1:
+                return [(stream, (leaving or stream.uses)[0])]
+    return []
+
+
+def carries(flow: Flow, address: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The tensors by which the residual stream may enter and leave a node, ``None`` if it does not run through it."""
+    found = flow.additions.get(address)
+    if found is not None:
+        return frozenset({found.skip}), frozenset({found.result})
+    node = flow.document.nodes[address]
+    if node.kind not in ("layer group", "branch"):
+        return None
+    inner = [each for child in node.children if (each := carries(flow, child)) is not None]
+    if not inner:
+        return None
+    skips = frozenset().union(*(each[0] for each in inner))
+    results = frozenset().union(*(each[1] for each in inner))
+    entering = {name for port in node.inputs for name in (port.tensor, *port.others) if port.tensor in skips}
+    entering |= {port.tensor for port in node.inputs if skips & {port.tensor, *port.others}}
+    leaving = {port.tensor for port in node.outputs if results & {port.tensor, *port.others}}
+    if not entering or not leaving:
+        return None
+    return frozenset(entering), frozenset(leaving)
