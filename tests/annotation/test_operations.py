@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openmodelatlas.annotation.kernel_specs import specs
 from openmodelatlas.annotation.operation_table import ALIASES, OPERATIONS, SPECIAL
 from openmodelatlas.annotation.operations import argument_text, describe_operation, name_arguments, operation_name
 
@@ -43,7 +44,8 @@ AXES = ("B batch", "T positions", "7168 d")
         ("torch.Tensor.sum", {"dim": {"list": [-1, 0]}}, "Sums along the last axis (7168 d) and axis 0 (B batch)."),
         ("torch.cat", {"dim": -1}, "Joins its inputs along the last axis."),
         ("torch.Tensor.__bool__", {}, "Reads its only element as true or false."),
-        ("fla.ops.kda.chunk_kda", {"scale": 2}, "Runs `fla.ops.kda.chunk_kda`."),
+        ("package.unknown_kernel", {"scale": 2}, "Runs `package.unknown_kernel`."),
+        ("fla.modules.l2norm.l2norm", {}, specs()["fla.modules.l2norm.l2norm"].summary),
         ("torch.Tensor.expand", {"1": 3, "2": -1}, "Repeats along axes of size 1 without copying."),
     ],
 )

@@ -32,7 +32,7 @@ def describe_operation(function: str, arguments: Mapping[str, Any], axes: Sequen
     name, in_place = operation_name(function)
     entry = OPERATIONS.get(name)
     if entry is None:
-        return f"Runs `{function}`."
+        return _kernel_sentence(function) or f"Runs `{function}`."
     if name in _JOINING:
         axes = ()
     signature, sentences = entry
@@ -44,6 +44,16 @@ def describe_operation(function: str, arguments: Mapping[str, Any], axes: Sequen
             break
     sentence = sentence.replace(_ABSENT, "…")
     return f"{sentence} The result is written into the first input." if in_place else sentence
+
+
+def _kernel_sentence(function: str) -> str | None:
+    """What a stand-in says of the kernel that it replaces."""
+    if function.startswith("torch."):
+        return None
+    from openmodelatlas.annotation.kernel_specs import specs
+
+    spec = specs().get(function)
+    return spec.summary if spec is not None else None
 
 
 def name_arguments(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

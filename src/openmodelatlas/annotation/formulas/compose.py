@@ -83,9 +83,8 @@ class _Composer:
         ]
         joined = r",\, ".join(left)
         result = joined if len(left) == 1 else f"({joined})"
-        if "<result>" in call.entry.latex or (
-            len(self._chain.computing) == 1 and not is_transparent(call, self._chain.made)
-        ):
+        alone = len(self._chain.computing) == 1 and not call.node.plumbing
+        if "<result>" in call.entry.latex or alone:
             self.lines.append(self._writer(call).sentence(call, result))
         else:
             self.lines.append(f"{result} = {right.latex}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.annotation.formulas import chains, single
+from openmodelatlas.annotation.formulas import chains, kernels, single
 from openmodelatlas.annotation.formulas.calls import entry_of, is_operation
 from openmodelatlas.annotation.formulas.compose import compose
 from openmodelatlas.annotation.formulas.evaluate import Values
@@ -51,6 +51,22 @@ def write_composed(material: Material, drafts: Drafts) -> None:
         formula = compose(chain, symbols, check)
         if formula is not None:
             draft.formulas.append(formula)
+
+
+def write_kernels(material: Material, drafts: Drafts) -> None:
+    """Gives kernels the formula that their stand-ins declare; their mechanisms, which come first, are evaluated."""
+    symbols = Symbols(material.document, drafts, Spans(material.document, material.code))
+    for address, node in material.document.nodes.items():
+        draft = drafts.nodes[address]
+        if node.kind != "kernel" or draft.formulas:
+            continue
+        formula = kernels.formula(node, symbols)
+        if formula is not None:
+            draft.formulas.append(formula)
+            drafts.unmatched.append(Unmatched(address=address, what="evaluation", reason=formula.check.detail))
+        else:
+            reason = f"no stand-in declares {node.function}"
+            drafts.unmatched.append(Unmatched(address=address, what="formula", reason=reason))
 
 
 def _unknown(node: Node) -> Unmatched:

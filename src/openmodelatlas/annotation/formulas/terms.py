@@ -244,7 +244,7 @@ class Terms:
             meaning=self._meaning(name, lines),
             addresses=self._addresses(name, via),
         )
-        self._pieces[name] = Piece(rf"\htmlData{{light={identifier}}}{{{piece.latex}}}", piece.level)
+        self._pieces[name] = Piece(rf"{{\htmlData{{light={identifier}}}{{{piece.latex}}}}}", piece.level)
 
     def _plain(self, name: str, result: str, lines: Lines | None) -> Piece:
         used = {term.latex for term in self._terms.values()}
@@ -261,7 +261,7 @@ class Terms:
         return symbol(latex)
 
     def _candidates(self, name: str, result: str, lines: Lines | None) -> Iterator[Piece]:
-        """What a tensor may be called here, best first: by role, by this code, by the code that made it, spelled out."""
+        """What a tensor may be called here, best first: by role, by this code, by its own name, spelled out."""
         symbols = self._symbols
         local = self._local(name, lines)
         named = symbols.named(name, self._page)

@@ -1,0 +1,78 @@
+"""Kernels that stand-ins replace: their sentences and formulas come from what the stand-in declares about itself."""
+
+from __future__ import annotations
+
+import re
+
+from openmodelatlas.annotation.formulas.calls import in_order
+from openmodelatlas.annotation.formulas.terms import Symbols
+from openmodelatlas.annotation.kernel_specs import specs
+from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
+from openmodelatlas.capture.standins.registry import KernelSpec
+from openmodelatlas.graph.document import Node, Port
+from openmodelatlas.graph.naming import slug, unique
+
+_RESULTS = ("output", "final_state")
+_COMMANDS = r"\\(?:text|operatorname|mathrm|begin|end)\{[^{}]*\}|\\[A-Za-z]+"
+
+UNCHECKED = FormulaCheck(
+    verdict="not checked", error=None, detail="a kernel: its formula is that of its mechanism, which is checked there"
+)
+
+
+def formula(node: Node, symbols: Symbols) -> Formula | None:
+    """The formula of a kernel with the symbols of its arguments lit; ``None`` if the kernel is unknown."""
+    spec = specs().get(node.function or "")
+    if spec is None:
+        return None
+    taken: set[str] = set()
+    terms: dict[str, Term] = {}
+    bound = _bound(node, spec)
+    for symbol in spec.symbols:
+        if not symbol.argument or symbol.latex in terms:
+            continue
+        shape = f" {symbol.shape}" if symbol.shape else ""
+        terms[symbol.latex] = Term(
+            id=unique(slug(symbol.argument), taken),
+            latex=symbol.latex,
+            meaning=f"{symbol.meaning}{shape}",
+            addresses=_addresses(bound.get(symbol.argument), symbols),
+        )
+    return Formula(latex=_lit(spec.formula, terms), terms=tuple(terms.values()), check=UNCHECKED)
+
+
+def _lit(formula: str, terms: dict[str, Term]) -> str:
+    """The formula with every symbol marked, commands and words left alone."""
+    if not terms:
+        return formula
+    longest = sorted(terms, key=len, reverse=True)
+    names = "|".join(re.escape(latex) for latex in longest)
+    pattern = re.compile(rf"(?<![A-Za-z\\])(?P<symbol>{names})(?![A-Za-z]|_)|{_COMMANDS}")
+
+    def mark(match: re.Match[str]) -> str:
+        latex = match["symbol"]
+        return match[0] if latex is None else rf"{{\htmlData{{light={terms[latex].id}}}{{{latex}}}}}"
+
+    return pattern.sub(mark, formula)
+
+
+def _bound(node: Node, spec: KernelSpec) -> dict[str, str]:
+    """The tensor of each argument: by keyword, by position in the order of the symbols, or as a result."""
+    arguments = [symbol.argument for symbol in spec.symbols if symbol.argument not in ("", *_RESULTS)]
+    ordered = list(dict.fromkeys(arguments))
+    bound: dict[str, str] = {}
+    for key, value in in_order(node.operands).items():
+        name = ordered[int(key)] if key.isdecimal() and int(key) < len(ordered) else key
+        if isinstance(value, dict) and "tensor" in value:
+            bound.setdefault(name, value["tensor"])
+    results: tuple[Port, ...] = node.outputs
+    bound.update({name: port.tensor for name, port in zip(_RESULTS, results, strict=False)})
+    return bound
+
+
+def _addresses(tensor: str | None, symbols: Symbols) -> tuple[str, ...]:
+    if tensor is None:
+        return ()
+    made = symbols.producer(tensor)
+    root = symbols.root(tensor)
+    return tuple(dict.fromkeys(name for name in (tensor, made.address if made is not None else None, root) if name))
