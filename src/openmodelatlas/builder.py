@@ -27,6 +27,7 @@ from openmodelatlas.capture.run import Capture, capture
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Check, Document, Provenance
+from openmodelatlas.graph.preparation import Preparation
 from openmodelatlas.sources import FORMS, MODELS, RegisteredModel, Source, resolve, resolve_model
 from openmodelatlas.sources import registry as model_registry
 from openmodelatlas.sources.resolve import exists
@@ -102,6 +103,7 @@ def build(
         if atlas is not None:
             report(Progress(f"{target.title} is up to date", 1, 1))
             return atlas
+        preparation = Preparation()
         captured = capture(
             target.source,
             packages=packages,
@@ -109,10 +111,12 @@ def build(
             limits=limits,
             home=folder,
             progress=report,
+            landed=preparation.add,
         )
         with captured, no_garbage_collection():
             report(Progress("Solving shapes, folding layers", 0, 0))
-            document = build_document(subject(target), list(captured.recordings.values()), captured.summary)
+            recordings = list(captured.recordings.values())
+            document = build_document(subject(target), recordings, captured.summary, preparation)
             document = _with_published_count(document, target)
             texts = _texts(captured)
             report(Progress("Naming, evaluating formulas", 0, 0))

@@ -22,9 +22,10 @@ from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Document, Node, Provenance
 from openmodelatlas.graph.fold import Folder, LoopFold, SiteFold
 from openmodelatlas.graph.hierarchy import Draft, Hierarchy
+from openmodelatlas.graph.preparation import Preparation
 from openmodelatlas.graph.roles import Roles
 from openmodelatlas.graph.sizes import Sizes
-from openmodelatlas.graph.tree import Keys, Tree, syntax_of
+from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Wiring
 from openmodelatlas.shapes.solve import Solver, decode_sizes, prefill_sizes
 
@@ -158,8 +159,7 @@ class Built:
 
     @cached_property
     def trees(self) -> list[Tree]:
-        syntax, keys = syntax_of(self.recordings), Keys()
-        return [Tree(recording, syntax, keys) for recording in self.recordings]
+        return Preparation().trees(self.recordings)[0]
 
     @cached_property
     def root(self) -> Site:

@@ -14,6 +14,7 @@ from openmodelatlas.capture.recording import Probe
 from openmodelatlas.errors import GraphError
 from openmodelatlas.graph.build import build_document
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, Document
+from openmodelatlas.graph.preparation import Preparation
 
 from .driver import Built, column, subject, summary
 from .specimens import MODELS, specimen
@@ -112,3 +113,23 @@ def test_growth_with_depth_does_not_grow_the_document():
         build(lambda s, layers=layers: dense.Dense(s, layers=layers), tokens=True).document for layers in (3, 12)
     )
     assert set(small.nodes) == set(large.nodes)
+
+
+@pytest.mark.parametrize("order", [(3, 1, 4, 0, 2), (4,), ()])
+def test_recordings_prepared_in_any_order_give_the_same_bytes(order):
+    built = specimen("stacked")
+    preparation = Preparation()
+    for index in order:
+        preparation.add(built.recordings[index])
+    again = build_document(subject(), built.recordings, summary(built.make), preparation)
+    assert msgspec.json.encode(again) == msgspec.json.encode(built.document)
+
+
+def test_a_recording_that_was_replaced_leaves_nothing_behind():
+    built = specimen("stacked")
+    first = built.recordings[0]
+    files = [msgspec.structs.replace(file, text=f"# another text\n{file.text}") for file in first.files]
+    preparation = Preparation()
+    preparation.add(msgspec.structs.replace(first, files=files))
+    again = build_document(subject(), built.recordings, summary(built.make), preparation)
+    assert msgspec.json.encode(again) == msgspec.json.encode(built.document)

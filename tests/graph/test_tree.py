@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from openmodelatlas.graph.tree import Keys, LoopRun, Tree, starred, syntax_of
+from openmodelatlas.graph.preparation import Preparation
+from openmodelatlas.graph.tree import Keys, LoopRun, Tree, starred
 
 from .driver import TOKENS
 from .specimens import specimen
@@ -108,7 +109,7 @@ def test_helpers_without_operations_are_not_worth_a_place():
     last = recording.calls[-1]
     idle = msgspec.structs.replace(last, kind="function", module=-1, order=10**6, parent=0, step=1, result=None)
     longer = msgspec.structs.replace(recording, calls=[*recording.calls, idle])
-    tree = Tree(longer, syntax_of([longer]), Keys())
+    tree = Preparation().trees([longer])[0][0]
     assert ~(len(longer.calls) - 1) not in tree.children[0]
 
 

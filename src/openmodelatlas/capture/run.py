@@ -15,14 +15,19 @@ import msgspec
 from openmodelatlas.capture import overlay, process, reading, validate, values
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits, Progress
+from openmodelatlas.capture.landing import (
+    LARGEST_RECORDING,
+    MOST_PROBES,
+    RECORDING_NAME,
+    Landed,
+    Landing,
+    read_recording,
+)
 from openmodelatlas.capture.recording import Recording, Summary
 from openmodelatlas.capture.sandbox import Protection
 from openmodelatlas.errors import CaptureError, ConfigurationError, RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
-_LARGEST_RECORDING = 512 * 2**20
-_MOST_PROBES = 32
-_RECORDING_NAME = re.compile(r"recording-([a-z0-9][a-z0-9-]{0,31})\.json")
 _DEVELOPMENT_VERSION = re.compile(r"(\d+\.\d+\.\d+)\.dev\d*")
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc|\.post|\.dev)\d+)?(\+[A-Za-z0-9.]+)?")
 _DTYPE_KEYS = ("dtype", "torch_dtype")
@@ -67,6 +72,7 @@ def capture(
     probes: int = 3,
     child_module: str = process.CHILD_MODULE,
     python_path: Sequence[Path] = (),
+    landed: Landed = lambda _: None,
 ) -> Capture:
     """Run the code of ``source`` on its probes.
 
@@ -80,6 +86,8 @@ def capture(
         probes: number of solving probes.
         child_module: module that runs inside the sandbox.
         python_path: further folders for the child's path.
+        landed: is told of recordings while the child still runs, in another thread: those of them that are among the
+            capture's in the end can be worked on already. It may be told of none.
 
     Raises:
         TrustError: nobody has said that this code may run.
@@ -102,11 +110,17 @@ def capture(
     overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []
     with process.writable_temporary_folder("capture") as output:
         job = job_of(source, output, overrides=overrides, probes=probes)
-        protections = process.run(
-            job, limits=limits, overlays=overlays, progress=progress, child_module=child_module, python_path=python_path
-        )
+        with no_garbage_collection(), Landing(output, landed) as landing:
+            protections = process.run(
+                job,
+                limits=limits,
+                overlays=overlays,
+                progress=progress,
+                child_module=child_module,
+                python_path=python_path,
+            )
         progress(Progress("Checking what was recorded", 0, 0))
-        recordings = read_recordings(output)
+        recordings = read_recordings(output, landing)
         summary = _read_summary(output, [*notes, *_missing_protections(protections)])
         held = values.open_values(output, first_solving(recordings), largest=limits.output_bytes)
     return Capture(recordings, summary, held, protections)
@@ -172,24 +186,22 @@ def published_dtype(configuration: dict[str, Any]) -> str | None:
     return None
 
 
-def read_recordings(folder: Path) -> dict[str, Recording]:
-    """All recordings in the child's output ``folder``, validated, by probe name.
+def read_recordings(folder: Path, landing: Landing | None = None) -> dict[str, Recording]:
+    """All recordings in the child's output ``folder``, validated, by probe name; from ``landing`` those read already.
 
     Raises:
         RecordingError: there is none, or one does not validate.
     """
-    names = sorted(path.name for path in folder.iterdir() if _RECORDING_NAME.fullmatch(path.name))
+    names = sorted(path.name for path in folder.iterdir() if RECORDING_NAME.fullmatch(path.name))
     if not names:
         raise RecordingError("The capture process ended well but left no recording.")
-    if len(names) > _MOST_PROBES:
-        raise RecordingError(f"The capture process left {len(names)} recordings; at most {_MOST_PROBES} are read.")
+    if len(names) > MOST_PROBES:
+        raise RecordingError(f"The capture process left {len(names)} recordings; at most {MOST_PROBES} are read.")
     recordings: dict[str, Recording] = {}
     with no_garbage_collection():  # a million objects that stay alive: collecting among them would double the time
         for name in names:
-            recording = reading.decode(reading.read_bytes(folder, name, largest=_LARGEST_RECORDING), Recording, name)
-            validate.validate(recording)
-            if name != f"recording-{recording.probe.name}.json":
-                raise RecordingError(f"The recording says that it is of probe {recording.probe.name!r}.", where=name)
+            recording = landing.recording(name) if landing is not None else None
+            recording = recording or read_recording(folder, name)
             recordings[recording.probe.name] = recording
     gc.freeze()  # nor look through them at every later collection; counting references still frees them
     return recordings
@@ -204,7 +216,7 @@ def first_solving(recordings: dict[str, Recording]) -> Recording:
 
 
 def _read_summary(folder: Path, notes: Sequence[str]) -> Summary:
-    content = reading.read_bytes(folder, process.SUMMARY, largest=_LARGEST_RECORDING)
+    content = reading.read_bytes(folder, process.SUMMARY, largest=LARGEST_RECORDING)
     summary = reading.decode(content, Summary, process.SUMMARY)
     validate.validate_summary(summary)
     return msgspec.structs.replace(summary, notes=[*summary.notes, *notes])

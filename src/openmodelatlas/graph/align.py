@@ -80,7 +80,7 @@ class Aligner:
 
     def _loops_to_merge(self) -> set[Key]:
         """Loops that do not go round alike in every complete run."""
-        signatures = [_loop_signatures(tree) for tree in self._trees[: self._complete]]
+        signatures = [tree.loop_signatures for tree in self._trees[: self._complete]]
         every = {key for signature in signatures for key in signature}
         return {key for key in every if len({signature.get(key) for signature in signatures}) > 1}
 
@@ -171,27 +171,3 @@ class Aligner:
             for index in range(longest)
         ]
         return LoopSite(key, loop, rounds, False, counts)
-
-
-def _round_keys(tree: Tree, run: LoopRun) -> tuple[tuple[Key, ...], ...]:
-    return tuple(
-        tuple(tree.key(item) if isinstance(item, int) else item.key for item in part) for part in run.iterations
-    )
-
-
-def _loop_signatures(tree: Tree) -> dict[Key, tuple[object, ...]]:
-    """For each loop statement: how often it went round, and what ran in each round, over all its runs."""
-    signatures: dict[Key, list[object]] = {}
-
-    def visit(items: list[Item]) -> None:
-        for item in items:
-            if isinstance(item, LoopRun):
-                signatures.setdefault(item.key, []).append(_round_keys(tree, item))
-                for part in item.iterations:
-                    visit(part)
-
-    for call in range(len(tree.children)):
-        function = tree.function(call)
-        if function is None or function.loops:
-            visit(tree.items(call))
-    return {key: tuple(runs) for key, runs in signatures.items()}

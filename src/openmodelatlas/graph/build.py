@@ -23,10 +23,10 @@ from openmodelatlas.graph.labels import Labels, Name
 from openmodelatlas.graph.nodes import Nodes
 from openmodelatlas.graph.ownership import Ownership, main_layers
 from openmodelatlas.graph.parameters import ParameterTable, publish, solve_parameters
+from openmodelatlas.graph.preparation import Preparation
 from openmodelatlas.graph.readers import Readers
 from openmodelatlas.graph.roles import Roles
 from openmodelatlas.graph.sizes import Sizes
-from openmodelatlas.graph.tree import Keys, Tree, syntax_of
 from openmodelatlas.graph.wiring import Wiring
 from openmodelatlas.shapes.names import published_sizes, symbols_for
 from openmodelatlas.shapes.solve import Solver, decode_sizes, parameter_sizes, prefill_sizes
@@ -55,20 +55,23 @@ class Subject:
     provenance: Provenance
 
 
-def build_document(subject: Subject, recordings: Sequence[Recording], summary: Summary) -> Document:
+def build_document(
+    subject: Subject, recordings: Sequence[Recording], summary: Summary, preparation: Preparation | None = None
+) -> Document:
     """Aligns, solves, folds, names and checks.
 
     Args:
         subject: what the atlas is of.
         recordings: all probes; at least two that solve and one held out.
         summary: what concerns the whole capture.
+        preparation: what was done already with some of the recordings.
 
     Raises:
         GraphError: probes are missing, or an invariant does not hold.
         ShapeError: dimensions contradict each other.
     """
     ordered, roles = _order(recordings)
-    return _Build(subject, ordered, roles, summary).document()
+    return _Build(subject, ordered, roles, summary, preparation or Preparation()).document()
 
 
 def _order(recordings: Sequence[Recording]) -> tuple[list[Recording], Roles]:
@@ -94,15 +97,20 @@ def _order(recordings: Sequence[Recording]) -> tuple[list[Recording], Roles]:
 class _Build:
     """The intermediate results of one build, stage by stage."""
 
-    def __init__(self, subject: Subject, recordings: list[Recording], roles: Roles, summary: Summary) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        recordings: list[Recording],
+        roles: Roles,
+        summary: Summary,
+        preparation: Preparation,
+    ) -> None:
         self._subject = subject
         self._recordings = recordings
         self._roles = roles
         self._summary = summary
         self._configuration: Mapping[str, Any] = summary.effective_configuration
-        self._syntax = syntax_of(recordings)
-        keys = Keys()
-        self._trees = [Tree(recording, self._syntax, keys) for recording in recordings]
+        self._trees, self._syntax = preparation.trees(recordings)
         self._sizes_published = published_sizes(self._configuration, recordings[0].probe.sizes)
         self._add_written_lengths()
 

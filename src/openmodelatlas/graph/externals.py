@@ -63,9 +63,7 @@ def _same_in_all(trees: Sequence[Tree], number: int, name: str) -> tuple[Phase, 
 
 
 def _inputs(tree: Tree, name: str) -> list[int]:
-    return [
-        index for index, tensor in enumerate(tree.recording.tensors) if tensor.origin == "input" and tensor.name == name
-    ]
+    return tree.inputs.get(name, [])
 
 
 def input_name(tree: Tree, number: int, name: str) -> str:

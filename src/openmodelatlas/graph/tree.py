@@ -108,6 +108,38 @@ class Tree:
         shapes = [known.setdefault(shape, shape) for shape in (tuple(t.shape) for t in self.recording.tensors)]
         return [tuple([shapes[number] for number in operation.outputs]) for operation in self.recording.operations]
 
+    @cached_property
+    def inputs(self) -> dict[str, list[int]]:
+        """Numbers of the tensors that the probe handed to the model, by the name of the argument."""
+        found: dict[str, list[int]] = {}
+        for number, tensor in enumerate(self.recording.tensors):
+            if tensor.origin == "input":
+                found.setdefault(tensor.name, []).append(number)
+        return found
+
+    @cached_property
+    def loop_signatures(self) -> dict[Key, tuple[object, ...]]:
+        """For each loop statement: how often it went round, and what ran in each round, over all its runs."""
+        signatures: dict[Key, list[object]] = {}
+
+        def visit(items: list[Item]) -> None:
+            for item in items:
+                if isinstance(item, LoopRun):
+                    signatures.setdefault(item.key, []).append(self._round_keys(item))
+                    for part in item.iterations:
+                        visit(part)
+
+        for call in range(len(self.children)):
+            function = self.function(call)
+            if function is None or function.loops:
+                visit(self.items(call))
+        return {key: tuple(runs) for key, runs in signatures.items()}
+
+    def _round_keys(self, run: LoopRun) -> tuple[tuple[Key, ...], ...]:
+        return tuple(
+            tuple(self.key(item) if isinstance(item, int) else item.key for item in part) for part in run.iterations
+        )
+
     def __post_init__(self) -> None:
         paths = [file.path for file in self.recording.files]
         for span in self.recording.spans:
@@ -285,8 +317,3 @@ class Tree:
         path = self.recording.files[code.file].path
         key = self.keys.number("loop", path, code.name, loop.header, loop.text)
         return LoopRun(key, loop, [self._segment(call, part, inner) for part in iterations.values()])
-
-
-def syntax_of(recordings: list[Recording]) -> dict[str, FileSyntax]:
-    """Parsed files by shown path. Raises nothing: a file that does not parse has positions, but no nodes."""
-    return {file.path: FileSyntax(file.text) for recording in recordings for file in recording.files}

@@ -280,8 +280,11 @@ class Capture:
         return parameters, None
 
     def _write(self, recording: Recording) -> None:
+        """Under another name first: the parent reads a recording as soon as it is there."""
         path = Path(self.job.output) / f"recording-{recording.probe.name}.json"
-        path.write_bytes(msgspec.json.encode(recording))
+        part = path.with_suffix(".part")
+        part.write_bytes(msgspec.json.encode(recording))
+        part.replace(path)
 
     def _write_summary(
         self,
