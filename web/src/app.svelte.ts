@@ -268,10 +268,14 @@ function levelOf(page: FetchedPage): string | undefined {
   return readView(page.doc)?.level;
 }
 
-/** Shows the upper middle of a diagram that is wider than its place. */
+/** Shows the top of a diagram, with the residual stream (or else what comes first) in the middle. */
 function centre(diagram: Diagram): void {
-  const { figure } = diagram;
-  figure.scrollLeft = (figure.scrollWidth - figure.clientWidth) / 2;
+  const { figure, svg } = diagram;
+  const middle = svg.querySelector("g.edge.kind-residual path") ?? svg.querySelector("g.node");
+  const box = middle?.getBoundingClientRect();
+  const frame = figure.getBoundingClientRect();
+  if (box && figure.scrollWidth > figure.clientWidth) {
+    figure.scrollLeft += box.left + box.width / 2 - frame.left - frame.width / 2;
+  }
   figure.scrollTop = 0;
 }
-

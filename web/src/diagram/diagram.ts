@@ -18,7 +18,7 @@ export class Diagram {
     for (const sign of svg.querySelectorAll<SVGGElement>(".plumbing-sign")) {
       const edge = sign.closest<SVGGElement>("g.edge");
       if (!edge) continue;
-      makeButton(sign, "Open the plumbing", false);
+      makeButton(sign, sign.classList.contains("closer") ? "Close the plumbing" : "Open the plumbing");
     }
   }
 
@@ -74,15 +74,13 @@ export class Diagram {
       edge.classList.toggle("open", open);
       for (const sign of edge.querySelectorAll(".plumbing-sign")) sign.setAttribute("aria-expanded", String(open));
     }
-    for (const group of this.svg.querySelectorAll<SVGGElement>("g.opened.open")) addCloser(group);
     this.known = null;
   }
 
   /** Opens or closes the plumbing of the line that `target` is in, if it is its sign; tells whether it was. */
   toggle(target: Element): boolean {
     const sign = target.closest(".plumbing-sign");
-    const stretch = sign?.closest<SVGGElement>("g.edge, g.opened");
-    const name = stretch?.dataset["plumbing"] ?? stretch?.dataset["opened"];
+    const name = sign?.closest<SVGGElement>("g.edge")?.dataset["plumbing"];
     if (sign == null || name === undefined) return false;
     const within = sign === document.activeElement;
     const open = new Set(this.openStretches());
@@ -96,8 +94,8 @@ export class Diagram {
 
   /** Signs come and go with what they open; the focus stays with the stretch. */
   private focusSign(name: string, open: boolean): void {
-    const place = open ? `g.opened[data-opened="${CSS.escape(name)}"]` : `g.edge[data-plumbing="${CSS.escape(name)}"]`;
-    this.svg.querySelector<SVGGElement>(`${place} .plumbing-sign`)?.focus({ preventScroll: true });
+    const sign = open ? ".plumbing-sign.closer" : ".plumbing-sign:not(.closer)";
+    this.svg.querySelector<SVGGElement>(`g.edge[data-plumbing="${CSS.escape(name)}"] ${sign}`)?.focus({ preventScroll: true });
   }
 
   openStretches(): string[] {
@@ -127,26 +125,8 @@ export class Diagram {
   }
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function makeButton(sign: SVGGElement, label: string, expanded: boolean): void {
-  for (const [name, value] of [["tabindex", "0"], ["role", "button"], ["aria-expanded", String(expanded)], ["aria-label", label]] as const) {
+function makeButton(sign: SVGGElement, label: string): void {
+  for (const [name, value] of [["tabindex", "0"], ["role", "button"], ["aria-expanded", "false"], ["aria-label", label]] as const) {
     sign.setAttribute(name, value);
   }
-}
-
-/** A cross at the corner of opened plumbing, which closes it. */
-function addCloser(group: SVGGElement): void {
-  if (group.querySelector(".plumbing-sign")) return;
-  const box = group.getBBox();
-  const [x, y] = [box.x + box.width, box.y];
-  const sign = document.createElementNS(SVG, "g");
-  sign.setAttribute("class", "plumbing-sign closer");
-  const circle = document.createElementNS(SVG, "circle");
-  for (const [name, value] of [["cx", x], ["cy", y], ["r", 7]] as const) circle.setAttribute(name, String(value));
-  const cross = document.createElementNS(SVG, "path");
-  cross.setAttribute("d", `M${x - 2.5} ${y - 2.5}l5 5m0-5l-5 5`);
-  sign.append(circle, cross);
-  makeButton(sign, "Close the plumbing", true);
-  group.append(sign);
 }

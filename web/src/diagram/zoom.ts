@@ -59,7 +59,11 @@ export class Zoom {
   /** The whole diagram, but never larger than at first. */
   fit(): void {
     const { width, height } = this.natural;
-    this.to(Math.min(1, (this.figure.clientWidth - 16) / width, (this.figure.clientHeight - 16) / height));
+    const style = getComputedStyle(this.figure);
+    const room = (...names: string[]): number => names.reduce((sum, name) => sum + parseFloat(style.getPropertyValue(name)), 2);
+    const across = this.figure.clientWidth - room("padding-left", "padding-right");
+    const down = this.figure.clientHeight - room("padding-top", "padding-bottom");
+    this.to(Math.min(1, across / width, down / height));
   }
 
   /** Brings an element of the diagram into view, if it is not. */
