@@ -16,12 +16,13 @@ from openmodelatlas.catalogue.pattern import Pattern
 Family = Literal["norm", "attention", "feed-forward", "routing", "embedding", "residual", "state"]
 """As in ``annotation.knowledge``; a test keeps the two equal."""
 
-Binds = Literal["input", "parameter", "number", "output", "intermediate", "index"]
+Binds = Literal["input", "parameter", "number", "setting", "output", "intermediate", "index"]
 """What a symbol stands for.
 
 - ``input``: a tensor that the mechanism reads (it may be a parameter, or the result of another operation).
 - ``parameter``: a tensor that must be a parameter or buffer of the model.
 - ``number``: a number that the code hands to an operation: an epsilon, a scale, a count.
+- ``setting``: a number of the configuration that no operation reads, found by its key.
 - ``output``: what the reference returns, compared with the captured value.
 - ``intermediate``: a tensor on the way; lit in the formula, neither given to the reference nor compared.
 - ``index``: only notation (``i``, ``t``, ``d``); bound to nothing.
@@ -40,6 +41,8 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         seen: ``here``: the tensor as the operation reads it, after views and transposes; ``source``: as it was before
             them (keys before they are repeated for their group's heads). Outputs are taken at their source, all others
             here, unless this says otherwise.
+        setting: for settings: keys of the configuration, dots between nested ones (``rope_parameters.factor``); the
+            first that is there is taken.
     """
 
     latex: str
@@ -48,6 +51,7 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     shape: tuple[str | int, ...] = ()
     optional: bool = False
     seen: Literal["here", "source"] | None = None
+    setting: tuple[str, ...] = ()
 
     @property
     def at_source(self) -> bool:
@@ -193,5 +197,7 @@ class Mechanism:
     def arguments(self) -> tuple[str, ...]:
         """Symbols that the reference takes by name."""
         return tuple(
-            name for name, symbol in self.front.symbols.items() if symbol.binds in ("input", "parameter", "number")
+            name
+            for name, symbol in self.front.symbols.items()
+            if symbol.binds in ("input", "parameter", "number", "setting")
         )

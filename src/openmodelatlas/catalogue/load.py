@@ -153,7 +153,16 @@ def _validate(mechanism: Mechanism) -> None:
         raise _fault(where, f"its reference is {front.reference!r}", "Write module.function.")
     if not mechanism.why or not mechanism.porting:
         raise _fault(where, "it lacks the section Why or When porting", None)
-    needed = {name for name, symbol in front.symbols.items() if not symbol.optional and symbol.binds not in ("index",)}
+    for name, symbol in front.symbols.items():
+        if (symbol.binds == "setting") != bool(symbol.setting):
+            raise _fault(
+                where, f"{name} has no key, or is no setting", "A setting has `setting: [key, …]`, others none."
+            )
+    needed = {
+        name
+        for name, symbol in front.symbols.items()
+        if not symbol.optional and symbol.binds not in ("index", "setting")
+    }
     for text, pattern in zip(front.recognise.patterns, mechanism.patterns, strict=True):
         missing = needed - pattern.names()
         if missing:

@@ -95,6 +95,17 @@ def _query_key_norm() -> Flat:
     return {"queries": [3.0 / math.sqrt(12.5), 4.0 / math.sqrt(12.5)], "keys": [0.0, 2.0 / math.sqrt(2.0) * 0.5]}
 
 
+def _turned(*angles: float, size: float = 1.0) -> Flat:
+    return {
+        "cosine": [size * math.cos(angle) for angle in angles],
+        "sine": [size * math.sin(angle) for angle in angles],
+    }
+
+
+def _yarn() -> Flat:
+    return _turned(1.0, 0.1 * 0.625, 0.0025, 0.00025, size=1.0 + math.log(4.0) / 10.0)
+
+
 def _router() -> list[float]:
     return soft(1.0, 2.0, 0.0)
 
@@ -125,6 +136,8 @@ BY_HAND: dict[str, Callable[[], Flat]] = {
     "latent-cache": lambda: {"all_latents": [1.0, 2.0, 3.0, 4.0], "all_key": [5.0, 6.0]},
     "latent-experts": lambda: {"latents": [3.0], "routed_output": [2.0, -2.0]},
     "learned-positions": lambda: {"embedded": [1.5, 2.25]},
+    "linear-rotary-scaling": lambda: _turned(1.0, 0.1),
+    "llama3-rotary-scaling": lambda: _turned(1.0, 0.005),
     "logit-soft-cap": lambda: {"capped": [50.0 * (1.0 - 2.0 / (math.exp(x / 25.0) + 1.0)) for x in (10, 100, -30)]},
     "mamba2-state-space": _state_space,
     "mixture-of-experts": _mixture_of_experts,
@@ -134,6 +147,7 @@ BY_HAND: dict[str, Callable[[], Flat]] = {
     "renormalised-weights": lambda: {"weights": [2.5 * 0.75, 2.5 * 0.25]},
     "repeated-heads": lambda: {"repeated": [1.0, 1.0, 2.0, 2.0]},
     "rms-norm-one-plus": lambda: {"normalised": [3.0 / math.sqrt(12.5), 8.0 / math.sqrt(12.5)]},
+    "rotary-table": lambda: _turned(1.0, 0.1),
     "shared-expert": lambda: {"output": [1.5, 1.5]},
     "short-convolution": lambda: {"convolved": [silu(1.0), silu(2.5), silu(4.0)]},
     "sigmoid-router": lambda: {"scores": [sigmoid(1.0), sigmoid(2.0), 0.5]},
@@ -143,6 +157,8 @@ BY_HAND: dict[str, Callable[[], Flat]] = {
     "softplus-decay": lambda: {"log_decay": [-math.log(1.0 + math.e)] * 2},
     "state-space-step": _state_space_step,
     "top-k-after-softmax": lambda: {"weights": [0.625, 0.375], "chosen": [1, 2]},
+    "yarn": _yarn,
+    "yarn-softmax-scale": lambda: {"scores": [2.0 * (1.0 + math.log(40.0) / 10.0) ** 2]},
     "top-k-before-softmax": lambda: {"logits": [1.0, 2.0, 1.5], "weights": soft(2.0, 1.5), "chosen": [1, 2]},
 }
 """By entry."""

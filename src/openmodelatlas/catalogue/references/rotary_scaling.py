@@ -25,19 +25,107 @@ def rotary_frequencies(base: float, size: int) -> Array:
     return result
 
 
-def rotary_table(positions: Array, frequencies: Array, attention_factor: float = 1.0) -> tuple[Array, Array]:
+def table(positions: Array, frequencies: Array, attention_factor: float, doubled: int) -> tuple[Array, Array]:
     """Cosine and sine of every position's angle with every pair, each times ``attention_factor``.
 
     Args:
-        positions: [B, T].
+        positions: […, T] or […, T, 1].
         frequencies: [D/2] radians per position.
         attention_factor: 1 without YaRN.
+        doubled: 1 to say all angles twice, one after the other, as the half-split pairing wants them.
 
     Returns:
-        Cosine and sine, each [B, T, D/2] (arXiv 2104.09864, equation 34; the factor: arXiv 2309.00071, section 3.4).
+        Cosine and sine, each […, T, D/2], or […, T, D] if doubled (arXiv 2104.09864, equation 34; the factor: arXiv
+        2309.00071, section 3.4).
     """
-    angles = positions[..., None] * frequencies
+    if positions.shape[-1:] != (1,):
+        positions = positions[..., None]
+    angles = positions * (np.concatenate([frequencies, frequencies]) if doubled else frequencies)
     return attention_factor * np.cos(angles), attention_factor * np.sin(angles)
+
+
+def rotary_table(positions: Array, frequencies: Array, base: float, doubled: int = 0) -> tuple[Array, Array]:
+    """The table of plain rotary embeddings: :func:`table` of :func:`rotary_frequencies`.
+
+    Args:
+        positions: as in :func:`table`.
+        frequencies: the code's; only their number D/2 is read.
+        base: ``rope_theta``.
+        doubled: as in :func:`table`.
+
+    Returns:
+        As :func:`table`.
+    """
+    return table(positions, rotary_frequencies(base, 2 * frequencies.size), 1.0, doubled)
+
+
+def linear_table(
+    positions: Array, frequencies: Array, base: float, factor: float, doubled: int = 0
+) -> tuple[Array, Array]:
+    """As :func:`rotary_table`, of :func:`linear_frequencies`."""
+    return table(positions, linear_frequencies(base, 2 * frequencies.size, factor), 1.0, doubled)
+
+
+def llama3_table(
+    positions: Array,
+    frequencies: Array,
+    base: float,
+    factor: float,
+    low_frequency_factor: float,
+    high_frequency_factor: float,
+    original_positions: float,
+    doubled: int = 0,
+) -> tuple[Array, Array]:
+    """As :func:`rotary_table`, of :func:`llama3_frequencies`."""
+    scaled = llama3_frequencies(
+        base, 2 * frequencies.size, factor, low_frequency_factor, high_frequency_factor, original_positions
+    )
+    return table(positions, scaled, 1.0, doubled)
+
+
+def yarn_table(
+    positions: Array,
+    frequencies: Array,
+    base: float,
+    factor: float,
+    original_positions: float,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    truncate: bool = True,
+    coefficient: float = 0.0,
+    coefficient_of_all: float = 0.0,
+    doubled: int = 0,
+) -> tuple[Array, Array]:
+    """As :func:`rotary_table`, of :func:`yarn_frequencies`, times :func:`yarn_table_factor`.
+
+    Args:
+        positions, frequencies, base, doubled: as in :func:`rotary_table`.
+        factor, original_positions, beta_fast, beta_slow, truncate: as in :func:`yarn_frequencies`.
+        coefficient, coefficient_of_all: ``mscale`` and ``mscale_all_dim``; where one of them is 0 or not given, the
+            factor is m(factor, 1).
+
+    Returns:
+        As :func:`table`.
+    """
+    scaled = yarn_frequencies(base, 2 * frequencies.size, factor, original_positions, beta_fast, beta_slow, truncate)
+    both = coefficient != 0.0 and coefficient_of_all != 0.0
+    ratio = yarn_table_factor(factor, coefficient, coefficient_of_all) if both else yarn_magnitude(factor, 1.0)
+    return table(positions, scaled, ratio, doubled)
+
+
+def yarn_scores(queries: Array, keys: Array, factor: float, coefficient_of_all: float) -> Array:
+    """Products of queries and keys times :func:`yarn_softmax_scale`.
+
+    Args:
+        queries: [B, H, T, D].
+        keys: [B, H, D, S], transposed for the product.
+        factor, coefficient_of_all: as in :func:`yarn_softmax_scale`.
+
+    Returns:
+        [B, H, T, S].
+    """
+    result: Array = yarn_softmax_scale(queries.shape[-1], factor, coefficient_of_all) * (queries @ keys)
+    return result
 
 
 def linear_frequencies(base: float, size: int, factor: float) -> Array:
