@@ -19,7 +19,7 @@ from openmodelatlas.errors import UsageError
 from openmodelatlas.server.pages import Pages
 from openmodelatlas.server.serve import AtlasServer, serve
 from openmodelatlas.site.export import export
-from tests.site.sample import build_running_sum, build_sample, open_samples, sample_document, sample_values, texts_of
+from tests.site.sample import build_known, build_running_sum, build_sample, open_samples, sample_document, sample_values, texts_of
 
 
 def _run(server: AtlasServer) -> Iterator[AtlasServer]:
@@ -36,6 +36,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     build_sample(folder)
     build_running_sum(folder)
+    build_known(folder)
     return folder
 
 
@@ -76,7 +77,7 @@ def _without_twin(page: bytes) -> bytes:
 
 
 def test_the_same_bytes_as_the_export(server: AtlasServer, home: Path, tmp_path: Path) -> None:
-    atlases = [read(home / "atlases" / name) for name in ("running-sum", "sample")]
+    atlases = [read(home / "atlases" / name) for name in ("known-sum", "running-sum", "sample")]
     export(atlases, tmp_path / "site")
     for path in (tmp_path / "site").rglob("index.*"):
         response, body = _ask(server, f"/{path.relative_to(tmp_path / 'site').as_posix()}")

@@ -16,6 +16,8 @@ CASES = {
     "softmax": "sample/layers/moe/self-attn/softmax",
     "block-output": "sample/layers/dense/block-output",
     "branch": "running-sum/layers/first/add-attention-update",
+    "known": "known-sum/layers/first/add-attention-update",
+    "known-tensor": "known-sum/layers/first/running",
 }
 
 

@@ -804,5 +804,21 @@ def build_running_sum(home: Path) -> Path:
     return write(document, texts=texts_of(document), values={}, home=home, model=document.model)
 
 
+def build_known(home: Path) -> Path:
+    """The same as the running sum, with what is known of it and with a diagram."""
+    from tests.site.known import running_sum_drawings, running_sum_knowledge
+
+    document = msgspec.structs.replace(running_sum_document(), model="known-sum", title="Known sum")
+    return write(
+        document,
+        texts=texts_of(document),
+        values={},
+        home=home,
+        model=document.model,
+        knowledge=running_sum_knowledge(),
+        drawings=running_sum_drawings(),
+    )
+
+
 def open_samples(home: Path) -> list[Any]:
-    return [read(build_sample(home)), read(build_running_sum(home))]
+    return [read(build_sample(home)), read(build_running_sum(home)), read(build_known(home))]

@@ -82,7 +82,7 @@ def test_every_page_obeys_the_schema_and_cites_what_is_there(samples: list[Any])
 
 
 def test_shapes_are_written_as_in_the_field(samples: list[Any]) -> None:
-    sample, running = samples
+    sample, running, _ = samples
 
     def output(atlas: Any, address: str) -> str:
         return shape_text(build_page(atlas, address).outputs[0].shape)

@@ -172,7 +172,7 @@ class Pages:
         if opened is None:
             pages = self._all_mechanisms()
         else:
-            pages = opened.mechanisms = opened.mechanisms or MechanismPages([opened.builder])
+            pages = opened.mechanisms = opened.mechanisms or MechanismPages([opened.builder], opened.models)
         name = rest[0] if rest and rest[0] else None
         if form != "html" or len(rest) > 1 or not pages.any or (name is not None and not pages.has(name, model)):
             links = [("Models", "/")]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
+from typing import cast
 
 from markupsafe import Markup, escape
 
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.drawing.drawing import Drawing
+from openmodelatlas.drawing.svg import svg
 
 
 class Diagrams:
@@ -22,8 +21,17 @@ class Diagrams:
     """
 
     def __init__(self, atlas: Atlas, href: Callable[[str], str]) -> None:
+        self._atlas = atlas
         self._drawings = atlas.drawings
         self._href = href
+
+    def _link(self, address: str) -> str | None:
+        """The page of a node, or of the module that owns a parameter; ``None`` for what has none."""
+        document = self._atlas.document
+        if address in document.nodes:
+            return self._href(address)
+        fact = document.parameters.get(address)
+        return self._href(fact.owner) if fact is not None and fact.owner in document.nodes else None
 
     def families(self, level: str) -> tuple[str, ...]:
         """The families that the level's boxes belong to, in order of first appearance."""
@@ -32,17 +40,14 @@ class Diagrams:
             return ()
         return tuple(dict.fromkeys(node.family for node in drawing.nodes if node.family is not None))
 
-    def svg(self, level: str) -> Markup | None:
+    def svg(self, level: str, title: str) -> Markup | None:
         """The diagram of what is inside ``level``; ``None`` if there is none."""
         drawing = self._drawings.levels.get(level)
-        if drawing is None or find_spec("openmodelatlas.drawing.svg") is None:
+        if drawing is None:
             return None
-        return Markup(_draw(drawing, self._href))  # noqa: S704  (the drawing escapes what it draws)
-
-
-def _draw(drawing: Drawing, href: Callable[[str], str]) -> str:
-    drawn: str = import_module("openmodelatlas.drawing.svg").svg(drawing, href=href, inline=True)
-    return drawn
+        drawn = svg(drawing, href=cast(Callable[[str], str], self._link), inline=True, title=title)
+        # A picture has nothing inside that one could reach; this one has links.
+        return Markup(drawn.replace('role="img"', 'role="group"', 1))  # noqa: S704  (the drawing escapes what it draws)
 
 
 def select(html: str, address: str) -> str:

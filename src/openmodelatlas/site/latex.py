@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 _MARK = re.compile(r"\\htmlData\{[^{}]*\}")
+_DOUBLE = re.compile(r"\{\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\}")
 _DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
 
 
 def without_marks(latex: str) -> str:
     r"""A formula without ``\htmlData{light=…}``, the braces around the term kept: ``{s'_n}={\bar{s}_n}``."""
-    return _MARK.sub("", latex)
+    return _DOUBLE.sub(r"{\1}", _MARK.sub("", latex))
 
 
 def split(text: str) -> Iterator[tuple[str, str]]:
@@ -34,3 +35,57 @@ def split(text: str) -> Iterator[tuple[str, str]]:
             position = found.end()
         if position < len(part):
             yield "text", part[position:]
+
+
+_NAMES = {
+    **{name: chr(0x03B1 + index) for index, name in enumerate(
+        ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
+         "xi", "omicron", "pi", "rho", "varsigma", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
+    )},
+    "varepsilon": "ε", "Delta": "Δ", "Sigma": "Σ", "Lambda": "Λ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "Theta": "Θ",
+    "cdot": "·", "times": "×", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "sum": "Σ", "prod": "Π", "infty": "∞",
+    "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "in": "∈", "to": "→", "rightarrow": "→",
+    "leftarrow": "←", "gets": "←", "top": "ᵀ", "ldots": "…", "dots": "…", "cdots": "⋯", "lfloor": "⌊", "rfloor": "⌋",
+    "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "partial": "∂", "approx": "≈", "pm": "±", "sim": "∼",
+    "parallel": "∥", "mid": "|", "vert": "|", "lVert": "‖", "rVert": "‖", "Vert": "‖", "quad": "  ", "qquad": "    ",
+    "prime": "′", "lt": "<", "gt": ">", "colon": ":", "forall": "∀", "exists": "∃", "ell": "ℓ", "circ": "∘",
+    "bmod": " mod ", "left": "", "right": "", "big": "", "Big": "", "bigl": "", "bigr": "", "displaystyle": "",
+}  # fmt: skip
+_WORDS = re.compile(
+    r"\\(?:mathrm|mathbf|mathit|mathcal|mathbb|mathsf|boldsymbol|operatorname\*?|text|textrm|texttt|textit)\{([^{}]*)\}"
+)
+_ACCENT = re.compile(r"\\(bar|hat|tilde|dot|vec|overline|widetilde|widehat)\{([^{}]*)\}")
+_ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303"}
+_ACCENTS |= {"widetilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}
+_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([A-Za-z]+)\s?")
+_SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
+
+
+def readable(text: str) -> str:
+    """A text for places that set nothing: no backticks and dollar signs, formulas in plain characters."""
+    return "".join(readable_latex(content) if kind == "latex" else content for kind, content in split(text))
+
+
+def readable_latex(latex: str) -> str:
+    r"""A formula in plain characters: ``s'_n = s̄_n + Δ_attn`` for ``s'_n=\bar{s}_n+\Delta_{\mathrm{attn}}``."""
+    text = " ".join(without_marks(latex).split())
+    for _ in range(12):  # from the inside outwards
+        before = text
+        text = _WORDS.sub(r"\1", text)
+        text = _ACCENT.sub(lambda found: found[2] + _ACCENTS[found[1]], text)
+        text = _FRACTION.sub(lambda found: f"({_group(found[1])} / {_group(found[2])})", text)
+        text = _ROOT.sub(r"√(\1)", text)
+        text = _SCRIPT.sub(lambda found: found[1] + (found[2] if len(found[2]) < 2 else _group(found[2])), text)
+        text = re.sub(r"(?<![\\A-Za-z}])\{([^{}]*)\}", r"\1", text)
+        if text == before:
+            break
+    text = _COMMAND.sub(lambda found: _NAMES.get(found[1], found[1]), text)
+    text = re.sub(r"\\[,;:! ]", " ", text).replace("\\{", "{").replace("\\}", "}").replace("\\\\", "; ")
+    return re.sub(r"\s+", " ", re.sub(r"\s*([=+⊙×·≤≥≈←→])\s*", r" \1 ", text)).strip()
+
+
+def _group(text: str) -> str:
+    """``text`` in brackets unless it is one piece."""
+    return text if re.fullmatch(r"\\?[\w.,]+'*|\([^()]*\)", text) else f"({text})"

@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageChild, PageDimension
+from openmodelatlas.site.knowing import places_text
+from openmodelatlas.site.latex import split, without_marks
 from openmodelatlas.site.paths import page_folder, to_root
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$])")
 
 
 def render_markdown(page: Page) -> str:
     """The page as Markdown; links lead to the Markdown twins of other pages."""
-    parts = [*_head(page), *_ports(page), *_facts(page), *_inside(page), *_code(page), *_sources(page)]
+    parts = [*_head(page), *_formulas(page), *_ports(page), *_explanation(page), *_facts(page), *_inside(page)]
+    parts += [*_code(page), *_sources(page)]
     if page.atlas is not None:
         parts += _about(page)
     parts += _foot(page)
@@ -25,11 +28,22 @@ def render_markdown(page: Page) -> str:
 
 
 def plain(text: str) -> str:
-    """Text with everything that Markdown would read as mark-up escaped; code between backticks stays code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return _SPECIAL.sub(r"\\\1", text)
-    return "".join(code(part) if index % 2 else _SPECIAL.sub(r"\\\1", part) for index, part in enumerate(parts))
+    """Text with everything that Markdown would read as mark-up escaped; code and LaTeX in it stay what they are."""
+    parts = []
+    for kind, content in split(text):
+        if kind == "code":
+            parts.append(code(content))
+        elif kind == "latex":
+            parts.append(math(content))
+        else:
+            parts.append(_SPECIAL.sub(r"\\\1", content))
+    return "".join(parts)
+
+
+def math(latex: str) -> str:
+    """LaTeX within a line; a dollar sign in it would end it, so that such a formula is shown as code."""
+    joined = " ".join(without_marks(latex).split())
+    return code(joined) if "$" in joined or "`" in joined else f"${joined}$"
 
 
 def code(text: str) -> str:
@@ -69,7 +83,32 @@ def _head(page: Page) -> Iterator[str]:
     if page.layers.members:
         facts.append(layers_text(page.layers.members))
     yield " — ".join(facts)
+    kinship = [plain(item) for item in (page.role, page.family) if item is not None]
+    kinship += [plain(item.title) for item in (page.mechanism, *page.mechanisms) if item is not None]
+    if kinship:
+        yield " · ".join(dict.fromkeys(kinship))
     yield plain(page.description)
+
+
+def _formulas(page: Page) -> Iterator[str]:
+    for formula in page.formulas:
+        joined = " ".join(formula.latex.split())
+        yield code(joined) if "$" in joined or "`" in joined else f"$$\n{joined}\n$$"
+        detail = f" ({plain(formula.check.detail)})" if formula.check.detail else ""
+        yield f"{plain(formula.check.text)}{detail}"
+        if formula.terms:
+            yield "\n".join(f"- {math(term.latex)}: {plain(term.meaning)}" for term in formula.terms)
+
+
+def _explanation(page: Page) -> Iterator[str]:
+    if page.explanation:
+        yield "## Explanation"
+        yield from (plain(text) for text in page.explanation)
+    if page.differences:
+        yield "## Otherwise than usual"
+        for item in page.differences:
+            where = f" ({plain(places_text(item.spans))})" if item.spans else ""
+            yield f"{plain(item.mechanism.title)}: {plain(item.text)}{where}"
 
 
 def _ports(page: Page) -> Iterator[str]:
@@ -82,14 +121,18 @@ def _ports(page: Page) -> Iterator[str]:
         else:
             origin = ""
         via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
-        lines.append(f"- in: {code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}")
+        lines.append(
+            f"- in: {_symbol(port.latex)}{code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}"
+        )
         lines += _notes(port.shape, port.note)
         if port.others:
             lines.append(f"  - other layers read {_links(page, port.others)}")
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
         to = f" to {_links(page, output.readers)}" if output.readers and page.tensor is None else ""
-        lines.append(f"- {word}: {code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}")
+        lines.append(
+            f"- {word}: {_symbol(output.latex)}{code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}"
+        )
         lines += _notes(output.shape, output.note)
         if output.others:
             lines.append(f"  - other layers give {_links(page, output.others)}")
@@ -98,6 +141,10 @@ def _ports(page: Page) -> Iterator[str]:
         made = page.tensor.origin
         yield f"Produced by {_link(page, made.address, made.label)}." if made is not None else ""
         yield f"Read by {_links(page, page.tensor.readers)}." if page.tensor.readers else ""
+
+
+def _symbol(latex: str | None) -> str:
+    return f"{math(latex)} " if latex is not None else ""
 
 
 def _notes(shape: tuple[PageDimension, ...] | None, note: str | None) -> Iterator[str]:
@@ -135,11 +182,19 @@ def _facts(page: Page) -> Iterator[str]:
     if page.variations:
         yield "## What varies"
         yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
+    others = [item for item in page.same_place if not item.here]
+    if others:
+        yield "## In other layers"
+        yield "\n".join(
+            f"- {_link(page, item.address, item.label)} ({layers_text(item.members)})"
+            + "".join(f"; {plain(text)}" for text in item.differs)
+            for item in others
+        )
     if page.parameters.tensors:
         yield f"## Parameters ({page.parameters.count:,})"
         rows = [
             (
-                code(item.name),
+                _symbol(item.latex) + code(item.name),
                 _shape(item.shape),
                 plain(item.dtype),
                 f"{item.count:,} × {item.each:,}" + (" (buffer, not counted)" if item.kind == "buffer" else ""),
@@ -157,7 +212,9 @@ def _inside(page: Page) -> Iterator[str]:
     if not page.children:
         return
     yield "## Inside"
-    yield _table(("name", "kind", "in the code", "gives"), (_child_row(page, child) for child in page.children))
+    yield _table(
+        ("name", "kind", "in the code", "reads from", "gives"), (_child_row(page, child) for child in page.children)
+    )
 
 
 def _child_row(page: Page, child: PageChild) -> tuple[str, ...]:
@@ -170,7 +227,9 @@ def _child_row(page: Page, child: PageChild) -> tuple[str, ...]:
         f"{code(output)} {plain(dtype or '')}".strip()
         for output, dtype in zip(child.outputs, child.dtypes, strict=True)
     )
-    return (_link(page, child.address, name) + note, child.kind, symbol, "; ".join(gives))
+    latex = f" {math(child.latex)}" if child.latex is not None else ""
+    reads = _links(page, child.reads)
+    return (_link(page, child.address, name) + latex + note, child.kind, symbol, reads, "; ".join(gives))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -49,12 +49,18 @@ class MechanismPages:
 
     Args:
         builders: of the atlases, in the order of the library.
+        models: identifiers and titles of all models of the site, if there are more.
     """
 
-    def __init__(self, builders: Sequence[PageBuilder]) -> None:
+    def __init__(self, builders: Sequence[PageBuilder], models: Sequence[tuple[str, str]] = ()) -> None:
         self._builders = builders
+        own = [(builder.document.model, builder.document.title) for builder in builders]
+        self._models_of_site = tuple(ModelName(model=model, title=title) for model, title in models or own)
         self._places = {builder.document.model: _places_of(builder) for builder in builders}
         used = dict.fromkeys(name for places in self._places.values() for name in places)
+        for builder in builders:  # pages say where the code is otherwise than a mechanism, and lead to it
+            known = builder.knowledge.nodes.values()
+            used.update(dict.fromkeys(item.mechanism for node in known for item in node.differences))
         self._entries = _entries()
         self.names = tuple(sorted(used, key=lambda name: named(name).title.lower()))
         self._setters = {builder.document.model: Typesetter(builder.atlas.drawings.formulas) for builder in builders}
@@ -72,7 +78,8 @@ class MechanismPages:
         for name in self.names:
             yield str(mechanism_folder(None, name)), self.mechanism(name)
         for model, places in self._places.items():
-            yield str(mechanism_folder(model)), self.index(model)
+            if places:
+                yield str(mechanism_folder(model)), self.index(model)
             for name in places:
                 yield str(mechanism_folder(model, name)), self.mechanism(name, model)
 
@@ -127,20 +134,19 @@ class MechanismPages:
         return found
 
     def _render(self, file: str, model: str | None, folder: Any, **context: Any) -> str:
-        models = tuple(ModelName(model=b.document.model, title=b.document.title) for b in self._builders)
         formulas: dict[str, str] = {}
         for builder in self._builders:
             if model in (None, builder.document.model):
                 formulas.update(builder.atlas.drawings.formulas)
-        titles = {item.model: item.title for item in models}
+        titles = {builder.document.model: builder.document.title for builder in self._builders}
         rendered: str = template(file).render(
             root="../" * len(folder.parts),
             set=Typesetter(formulas),
-            stylesheets=[item.model for item in models if model in (None, item.model)],
+            stylesheets=[name for name in titles if model in (None, name)],
             model=model,
             model_title=titles[model] if model is not None else None,
             model_link=f"{page_folder(model, '')}/index.html" if model is not None else None,
-            data=embedded(LibraryData(models=models)),
+            data=embedded(LibraryData(models=self._models_of_site)),
             **context,
         )
         return visible(rendered)

@@ -23,7 +23,7 @@ from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import numbers_text, safe_url
 
 _SHOWN_OUTPUTS = 8
-_ROOT = "\x02root\x02"
+_ROOT = "⟦root⟧/"
 """Stands in what pages share for the way to the root, which differs between them."""
 
 
@@ -108,7 +108,7 @@ class NodeHtml:
             level = self._builder.level_page(address)
             found = self._levels[address] = template("inside.html").render(
                 level=level,
-                figure=self._diagrams.svg(address),
+                figure=self._diagrams.svg(address, f"Diagram of {level.label}"),
                 families=self._diagrams.families(address),
                 children=_split_children(level.children),
                 href=self._linker(_ROOT),

@@ -195,7 +195,7 @@ class PageBuilder:
     def _ports_of(self, node: Node, known: NodeKnowledge) -> tuple[tuple[PageInput, ...], tuple[PageOutput, ...]]:
         ports = node.outputs
         if node.tensor is not None and not ports:
-            ports = (Port(name=node.title, tensor=node.address, source="tensor"),)
+            ports = (Port(name=node.tensor.variable or node.title, tensor=node.address, source="tensor"),)
         symbols = known.symbols
         return (
             tuple(self._ports.input(node, port, symbols.get(port.tensor)) for port in node.inputs),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Page, PageArgument, PageChild
+from openmodelatlas.site.latex import readable, readable_latex
 from openmodelatlas.site.words import lines_text, one_line, short_revision
 
 if TYPE_CHECKING:
@@ -22,16 +23,19 @@ def render(page: Page) -> RenderableType:
     from rich.console import Group
     from rich.padding import Padding
 
-    parts: list[RenderableType] = [*_head(page)]
+    parts: list[RenderableType] = [*_head(page), *_formulas(page)]
     if page.inputs or page.outputs:
         parts.append(Padding(_ports(page), (1, 0, 0, 0)))
     for title, lines in (
         ("Tensor", _tensor(page)),
+        ("Explanation", [readable(text) for text in page.explanation]),
+        ("Otherwise than usual", [f"{item.mechanism.title}: {readable(item.text)}" for item in page.differences]),
         ("Arguments", _values(page.arguments)),
         ("Attributes at run time", _values(page.attributes)),
         ("How often", [page.repeat.note] if page.repeat else []),
         ("Branches", _branches(page)),
         ("What varies", [f"{item.what}: {', '.join(item.values)}" for item in page.variations]),
+        ("In other layers", _elsewhere(page)),
     ):
         if lines:
             parts += _section(title, lines)
@@ -74,11 +78,34 @@ def _head(page: Page) -> list[RenderableType]:
         facts.append(f"{one_line(page.symbol.text)} · {lines_text(page.symbol.lines)}")
     if page.layers.members:
         facts.append(layers_text(page.layers.members))
+    kinship = [item for item in (page.role, page.family) if item is not None]
+    kinship += [item.title for item in (page.mechanism, *page.mechanisms) if item is not None]
     return [
         _text(" › ".join(trail), "dim"),
         _text(page.title, "bold cyan"),
         _text("  ".join(facts), "dim"),
-        _text(page.description.replace("`", "")),
+        *([_text(" · ".join(dict.fromkeys(kinship)), "dim")] if kinship else []),
+        _text(readable(page.description)),
+    ]
+
+
+def _formulas(page: Page) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for formula in page.formulas:
+        parts.append(_text(f"\n  {readable_latex(formula.latex)}", "bold"))
+        detail = f": {formula.check.detail}" if formula.check.detail and formula.check.verdict != "checked" else ""
+        styles = {"checked": "green", "differs": "red", "not checked": "yellow"}
+        parts.append(_text(f"  {formula.check.text}{detail}", styles[formula.check.verdict]))
+        parts += [_text(f"    {readable_latex(item.latex)}  {readable(item.meaning)}", "dim") for item in formula.terms]
+    return parts
+
+
+def _elsewhere(page: Page) -> list[str]:
+    return [
+        f"{item.label} ({layers_text(item.members)}): {item.address}"
+        + "".join(f"; {readable(text)}" for text in item.differs)
+        for item in page.same_place
+        if not item.here
     ]
 
 
@@ -97,12 +124,17 @@ def _ports(page: Page) -> RenderableType:
         origin = f"from {port.origin.label}" if port.origin else port.parameter or ""
         if port.via:
             origin += f" via {', '.join(item.label for item in port.via)}"
-        row = (port.name, shape_text(port.shape), port.dtype or "dtype not recorded", origin)
+        row = (_name(port.name, port.latex), shape_text(port.shape), port.dtype or "dtype not recorded", origin)
         table.add_row(_text("in", "dim"), *(_text(cell) for cell in row))
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
         to = ", ".join(item.label for item in output.readers) if page.tensor is None else ""
-        row = (output.name, shape_text(output.shape), output.dtype or "dtype not recorded", to and f"to {to}")
+        row = (
+            _name(output.name, output.latex),
+            shape_text(output.shape),
+            output.dtype or "dtype not recorded",
+            to and f"to {to}",
+        )
         table.add_row(_text(word, "dim"), *(_text(cell) for cell in row))
     for shape, note in [(item.shape, item.note) for item in page.inputs] + [
         (item.shape, item.note) for item in page.outputs
@@ -111,6 +143,10 @@ def _ports(page: Page) -> RenderableType:
             if text:
                 table.add_row("", "", _text(text, "dim italic"), "", "")
     return table
+
+
+def _name(name: str, latex: str | None) -> str:
+    return f"{readable_latex(latex)}  {name}" if latex is not None else name
 
 
 def _tensor(page: Page) -> list[str]:
@@ -213,7 +249,7 @@ def _sources(page: Page) -> list[RenderableType]:
         where = f"{source.id} · {source.repository} / {source.file} @ {short_revision(source.revision)}"
         parts += [
             _text(f"  {title}", "italic"),
-            _text(f"  {source.claim.replace('`', '')}"),
+            _text(f"  {readable(source.claim)}"),
             _text(f"  {where} · {lines_text(source.lines)}", "dim"),
         ]
         if source.url is not None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from openmodelatlas.drawing.style import STYLE
+
 _FOLDER = Path(__file__).parent
 _SERVED = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8"}
 _SERVED |= {".woff2": "font/woff2"}
@@ -29,9 +31,11 @@ def assets() -> Iterator[str]:
 
 
 def asset(name: str) -> bytes | None:
-    """The bytes of one file; ``None`` if there is none of that name."""
+    """The bytes of one file; ``None`` if there is none of that name. Our sheet begins with that of diagrams."""
     if name not in _names():
         return None
+    if name == "atlas.css":
+        return f"{STYLE}\n".encode() + (_FOLDER / name).read_bytes()
     return _FOLDER.joinpath(*PurePosixPath(name).parts).read_bytes()
 
 
