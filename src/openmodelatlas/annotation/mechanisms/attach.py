@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from openmodelatlas.annotation.knowledge import Difference, Statement
 from openmodelatlas.annotation.material import Draft, Drafts, Material
 from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
 from openmodelatlas.annotation.mechanisms.find import Differing, Findings, find
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.annotation.mechanisms.match import Place
+from openmodelatlas.annotation.mechanisms.match import Fit, Place
 from openmodelatlas.annotation.mechanisms.terms import formula_of, operand_lines
-from openmodelatlas.annotation.mechanisms.where import computing, is_it, node_of
+from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism, Note
 from openmodelatlas.catalogue.load import Catalogue
@@ -28,10 +29,12 @@ def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings
     at_node: dict[str, dict[str, list[Place]]] = {}
     whole: dict[str, list[Place]] = {}
     for places in findings.places.values():
-        for place in places:
-            node = node_of(flow, place.fit)
+        for found in places:
+            mechanism = catalogue.mechanisms[found.mechanism]
+            core = core_of(flow, found.fit, mechanism) or found.fit.operations
+            place = replace(found, fit=replace(found.fit, operations=core))
+            node = node_of(flow, core, _makers(flow, found.fit, mechanism))
             at_node.setdefault(node.address, {}).setdefault(place.mechanism, []).append(place)
-            mechanism = catalogue.mechanisms[place.mechanism]
             if is_it(flow, node, place.fit, place.outputs, mechanism.arguments):
                 whole.setdefault(node.address, []).append(place)
     for address, by_mechanism in at_node.items():
@@ -39,8 +42,14 @@ def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings
         _attach(flow, node, drafts, catalogue, by_mechanism, _main(whole.get(address, ())))
     for differing in findings.differing:
         _differs(flow, drafts, catalogue, differing)
-    _hinted(material, drafts, catalogue, findings)
+    _hinted(flow, drafts, catalogue, findings)
     return findings
+
+
+def _makers(flow: Flow, fit: Fit, mechanism: Mechanism) -> frozenset[str]:
+    """Addresses of the operations that give the outputs."""
+    made = [flow.producers.get(fit.bound[name].tensor or "") for name in mechanism.outputs if name in fit.bound]
+    return frozenset(one[0].address for one in made if one is not None)
 
 
 def _main(places: Sequence[Place]) -> str | None:
@@ -123,7 +132,8 @@ def _own_lines(node: Node) -> tuple[Lines, ...]:
 
 def _differs(flow: Flow, drafts: Drafts, catalogue: Catalogue, differing: Differing) -> None:
     mechanism, outcome = catalogue.mechanisms[differing.mechanism], differing.outcome
-    node = node_of(flow, differing.fit)
+    core = core_of(flow, differing.fit, mechanism) or differing.fit.operations
+    node = node_of(flow, core, _makers(flow, differing.fit, mechanism))
     made = flow.document.nodes[flow.producers[flow.base(differing.fit.root)][0].address]
     error = outcome.error
     if error is None or error == float("inf"):
@@ -144,9 +154,9 @@ def _differs(flow: Flow, drafts: Drafts, catalogue: Catalogue, differing: Differ
     )
 
 
-def _hinted(material: Material, drafts: Drafts, catalogue: Catalogue, findings: Findings) -> None:
+def _hinted(flow: Flow, drafts: Drafts, catalogue: Catalogue, findings: Findings) -> None:
     """Names that suggest a mechanism which was not found there."""
-    document = material.document
+    document = flow.document
     for mechanism in catalogue.mechanisms.values():
         hints = mechanism.front.recognise.hints
         if not hints:
@@ -160,7 +170,7 @@ def _hinted(material: Material, drafts: Drafts, catalogue: Catalogue, findings: 
         for node in document.nodes.values():
             if node.kind not in ("module", "function") or not _suggests(node, hints):
                 continue
-            inside = set(computing(document, node))
+            inside = flow.operations.keys() & computing(document, node)
             if not inside or inside & covered:
                 continue
             draft = drafts.nodes[node.address]

@@ -70,13 +70,16 @@ class Flow:
         self.consumers: dict[str, list[Operation]] = {}
         self.by_name: dict[str, list[Operation]] = {}
         self.operations: dict[str, Operation] = {}
+        self.passed: dict[str, Operation] = {}
+        self.makers: dict[str, str] = {}
         self._ancestors: dict[str, dict[str, None]] = {}
         nodes = [node for node in document.nodes.values() if is_operation(document, node)]
         for node in nodes:
+            for port in node.outputs:
+                self.makers.setdefault(port.tensor, node.address)
             self._pass_over(node)
         for node in nodes:
-            if not self._is_passed(node):
-                self._add(node)
+            self._add(node)
 
     def base(self, tensor: str) -> str:
         """The tensor before any plumbing."""
@@ -96,6 +99,10 @@ class Flow:
             return fact.value
         parameter = self.document.parameters.get(tensor)
         return parameter.value if parameter is not None else None
+
+    def read_by(self, address: str) -> list[str]:
+        """Tensors that a node reads itself, past no plumbing."""
+        return [name for _, name, _ in _tensors(self.document.nodes[address])]
 
     def result(self, tensor: str) -> Operand:
         """The tensor as a result."""
@@ -166,6 +173,11 @@ class Flow:
             named=named,
             results=tuple(port.tensor for port in node.outputs),
         )
+        if self._is_passed(node):
+            self.passed.update(dict.fromkeys(operation.results, operation))
+            if not node.plumbing:
+                self.by_name.setdefault(operation.name, []).append(operation)
+            return
         self.operations[node.address] = operation
         self.by_name.setdefault(operation.name, []).append(operation)
         for index, result in enumerate(operation.results):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
+from openmodelatlas.annotation.mechanisms.settings import settings_of
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.catalogue.idioms import expand
 from openmodelatlas.catalogue.pattern import (
@@ -32,6 +33,8 @@ COMMUTATIVE = frozenset(
 PREDICATES = frozenset({"returned", "given", "parameter", "aside"})
 _MOST_FITS = 48
 _MOST_ASIDE = 4
+_NEAR = 3
+"""Operations between what is bound and the result of an equation that nothing has used."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Matcher:
         self.flow = flow
         self.mechanism = mechanism
         self.symbols = mechanism.front.symbols
+        self._settings = tuple(settings_of(flow.document, self.symbols))
         self.found = found
         self._outputs: dict[str, dict[str, list[tuple[str, Place]]]] = {}
         self._equations: dict[str, tuple[Equation, int]] = {}
@@ -93,11 +97,17 @@ class Matcher:
         """For every result at which a pattern fits: the ways, those of earlier patterns first."""
         by_root: dict[str, list[Fit]] = {}
         for pattern in self.mechanism.patterns:
-            for fit in self._pattern(pattern):
+            for fit in self._with_settings(self._pattern(pattern)):
                 ways = by_root.setdefault(fit.root, [])
                 if len(ways) < _MOST_FITS and fit not in ways:
                     ways.append(fit)
         yield from by_root.items()
+
+    def _with_settings(self, fits: Iterable[Fit]) -> Iterator[Fit]:
+        """Fits with the settings bound, in every way in which the configuration has them."""
+        for fit in fits:
+            for settings in self._settings:
+                yield replace(fit, bound={**fit.bound, **settings}) if settings else fit
 
     def _pattern(self, pattern: Pattern) -> Iterator[Fit]:
         equations = [Equation(one.names, expand(one.expression)) for one in pattern.equations]
@@ -149,15 +159,20 @@ class Matcher:
         return head.result if isinstance(head, Call) else None
 
     def _reading(self, equation: Equation, fit: Fit) -> list[Operand]:
-        """Results of operations that could be an equation's and read something bound already."""
+        """Results of operations that could be an equation's and depend on something bound already, near ones first."""
         names = {part.operation for part in _heads(equation.expression) if isinstance(part, Call)}
         tensors = dict.fromkeys(operand.tensor for operand in fit.bound.values() if operand.tensor is not None)
         found: dict[str, Operand] = {}
-        for tensor in tensors:
-            for operation in self.flow.consumers.get(tensor, ()):
-                if operation.name in names and operation.results:
-                    result = operation.results[self._result_of(equation, 0) or 0]
-                    found.setdefault(result, self.flow.result(result))
+        reached = dict.fromkeys(tensors)
+        for _ in range(_NEAR):
+            following: dict[str, None] = {}
+            for tensor in reached:
+                for operation in self.flow.consumers.get(tensor, ()):
+                    following.update(dict.fromkeys(operation.results))
+                    if operation.name in names and operation.results:
+                        result = operation.results[self._result_of(equation, 0) or 0]
+                        found.setdefault(result, self.flow.result(result))
+            reached = following
         for part in _heads(equation.expression):
             if isinstance(part, Found):
                 for tensor, ways in self._outputs_of(part.mechanism).items():
@@ -218,8 +233,7 @@ class Matcher:
             return fit
         known = fit.bound.get(name)
         if known is not None:
-            same = known.tensor == operand.tensor and (known.tensor is not None or known.number == operand.number)
-            return fit if same else None
+            return fit if _same(known, operand) else None
         symbol = self.symbols.get(name)
         if symbol is not None:
             parameter = operand.tensor in self.flow.document.parameters
@@ -250,6 +264,9 @@ class Matcher:
                 )
             return
         made = self.flow.producers.get(operand.tensor)
+        passed = self.flow.passed.get(operand.seen or "")
+        if passed is not None and passed.name == call.operation:
+            made = (passed, 0)
         if made is not None and made[0].name == call.operation and call.result in (None, made[1]):
             covered = fit.cover((made[0].address,))
             for operands in _orders(made[0], call):
@@ -389,6 +406,13 @@ class Matcher:
             if node.kind in ("model", "phase")
             for port in node.outputs
         )
+
+
+def _same(one: Operand, other: Operand) -> bool:
+    """Whether two operands are the same tensor or number; a later round's result has another value."""
+    if one.tensor is None:
+        return other.tensor is None and one.number == other.number
+    return one.tensor == other.tensor and (one.seen != other.seen or one.value == other.value)
 
 
 def _heads(expression: Expression) -> Iterator[Call | Found]:
