@@ -277,7 +277,7 @@ def badge_text(node: Node, around: Node) -> str | None:
             return None
         times = counted.removesuffix(" times")
         return f"×{times}" if times != counted and times.isdigit() else counted.replace(" per token", "")
-    if node.count > 1 and node.count > around.count:
+    if node.count > 1 and (node.kind == "layer group" or node.count > around.count):
         return f"×{node.count}"
     return None
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import msgspec
 
 from openmodelatlas.drawing.boxes import (
     CIRCLE,
@@ -93,7 +96,7 @@ class _Plan:
         edges: list[DrawnEdge] = []
         for stream, trunk in zip(self.level.streams, trunks, strict=True):
             self._draw_stream(stream, trunk, routes, edges, knots)
-        edges = _straight_into_additions(edges, nodes, knots)
+        edges = self._straightened(edges)
         return Drawing(
             width=round(width + 2 * MARGIN, 1),
             height=round(height + 2 * MARGIN, 1),
@@ -103,31 +106,22 @@ class _Plan:
         )
 
     def _box_items(self) -> None:
-        streams: dict[int, int] = defaultdict(int)
-        uses: dict[int, int] = defaultdict(int)
+        ins: dict[int, list[bool]] = defaultdict(list)
+        outs: dict[int, list[bool]] = defaultdict(list)
         for stream in self.level.streams:
-            streams[stream.origin] += 1
+            leaves = [self.level.boxes[use.target] for use in stream.uses]
+            outs[stream.origin].append(all(_is_minor(box) for box in leaves))
             for use in stream.uses:
-                uses[use.target] += 1
+                ins[use.target].append(_is_minor(self.level.boxes[stream.origin]) and not use.spine)
         for box, piece in zip(self.level.boxes, self.pieces, strict=True):
-            if box.role == "addition":
-                update = piece.axis + CIRCLE / 2 + STUB - 1
-                inputs = [piece.axis, *[update + 8 * each for each in range(uses[box.index] - 1)]]
-                outputs = [piece.axis] * max(1, streams[box.index])
-            else:
-                most = max(streams[box.index], uses[box.index])
-                piece.width = max(piece.width, (most + 1) * PORT_GAP)
-                inputs = _spread(piece.width, uses[box.index])
-                outputs = _spread(piece.width, streams[box.index])
-                if box.spine and inputs and outputs:  # the spine is the leftmost of both
-                    inputs[0] = outputs[0] = min(inputs[0], outputs[0])
+            fixed = box.role == "addition"
+            inputs, outputs = (_circle_ports if fixed else _box_ports)(box, piece, ins[box.index], outs[box.index])
             hang = {"input": 1.0, "output": 0.0}.get(box.role, 0.5)
-            self.items.append(
-                Item(
-                    piece.width, piece.height, inputs, outputs, fixed=box.role == "addition", spine=box.spine, hang=hang
-                )
-            )
-            self.items[-1].minor = box.role in ("input", "output") and not box.spine
+            item = Item(piece.width, piece.height, inputs, outputs, fixed=fixed, spine=box.spine, hang=hang)
+            item.minor = _is_minor(box)
+            if not ins[box.index] and not outs[box.index]:
+                item.near = box.index + 1 if box.index + 1 < len(self.level.boxes) else None
+            self.items.append(item)
         self._ports_in: dict[int, int] = defaultdict(int)
         self._ports_out: dict[int, int] = defaultdict(int)
 
@@ -297,6 +291,36 @@ class _Plan:
                 )
             )
 
+    def _straightened(self, edges: list[DrawnEdge]) -> list[DrawnEdge]:
+        """Updates come to their addition straight from the side where nothing is in the way."""
+        made = list(edges)
+        for number, edge in enumerate(edges):
+            target = self.level.boxes[int(edge.target)]
+            if target.role != "addition" or len(edge.points) < 5 or edge.points[-1][1] != edge.points[-2][1]:
+                continue
+            column, end = edge.points[-5][0], edge.points[-1]
+            if edge.points[-5][0] != edge.points[-4][0] or column < end[0] + CIRCLE:
+                continue
+            corner = (column, end[1])
+            others = [each for index, each in enumerate(made) if index != number and each.tensor != edge.tensor]
+            blocked = any(
+                _meets(start, stop, points)
+                for start, stop in ((edge.points[-4], corner), (corner, end))
+                for points in (*(each.points for each in others), *self._outlines(target.index))
+            )
+            if not blocked:
+                made[number] = replace_points(edge, (*edge.points[:-4], corner, end))
+        return made
+
+    def _outlines(self, but: int) -> list[tuple[Point, ...]]:
+        """The outlines of all pieces but one, as closed lines."""
+        found = []
+        for index, item in enumerate(self.items):
+            if index != but:
+                left, top, right, bottom = item.x - 6, item.y - 2, item.x + item.width + 6, item.y + item.height + 2
+                found.append(((left, top), (right, top), (right, bottom), (left, bottom), (left, top)))
+        return found
+
     def _into_circle(self, box: Box, x: float) -> list[Point]:
         item, piece = self.items[box.index], self.pieces[box.index]
         middle = item.y + CIRCLE / 2
@@ -352,6 +376,40 @@ class _Plan:
         )
 
 
+def _is_minor(box: Box) -> bool:
+    """Whether lines to and from a box may bend for the sake of others: what enters and leaves beside the spine."""
+    return box.role in ("input", "output") and not box.spine
+
+
+def _circle_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tuple[list[float], list[float]]:
+    """The stream comes from above, updates at the right."""
+    update = piece.axis + CIRCLE / 2 + STUB - 1
+    inputs = [piece.axis, *[update + 8 * each for each in range(len(ins) - 1)]]
+    return inputs, [piece.axis] * max(1, len(outs))
+
+
+def _box_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tuple[list[float], list[float]]:
+    """Ports along the sides; a single line that matters is in the middle, with the others at its right."""
+    inner = [max(1, len(each) - 1) if each.count(False) == 1 else (len(each) - 1) / 2 for each in (ins, outs)]
+    piece.width = max(piece.width, (max(inner) + 1) * 2 * PORT_GAP)
+    if box.spine and len(ins) + len(outs) > 2:  # the spine is the leftmost of both
+        most = max(len(ins), len(outs))
+        inputs, outputs = _spread(piece.width, len(ins)), _spread(piece.width, len(outs))
+        if ins:
+            inputs[0] = piece.width / (most + 1)
+        if outs:
+            outputs[0] = piece.width / (most + 1)
+        return inputs, outputs
+    return _ports(piece.width, ins), _ports(piece.width, outs)
+
+
+def _ports(width: float, minor: list[bool]) -> list[float]:
+    if minor.count(False) == 1 and len(minor) > 1:
+        beside = _spread(width / 2, len(minor) - 1)
+        return [width / 2, *[width / 2 + each for each in beside]]
+    return _spread(width, len(minor))
+
+
 def _spread(width: float, count: int) -> list[float]:
     return [round(width * (place + 1) / (count + 1), 2) for place in range(count)]
 
@@ -369,8 +427,18 @@ def _stretches(ways: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return sorted(found, key=lambda each: (len(each), each))
 
 
-def _straight_into_additions(
-    edges: list[DrawnEdge], nodes: tuple[DrawnNode, ...], knots: list[Knot]
-) -> list[DrawnEdge]:
-    """Placeholder of the straightening step, see ``straighten``."""
-    return edges
+def replace_points(edge: DrawnEdge, points: tuple[Point, ...]) -> DrawnEdge:
+    """The same edge on another route."""
+    return msgspec.structs.replace(edge, points=tuple(simplified(points)))
+
+
+def _meets(start: Point, stop: Point, points: tuple[Point, ...]) -> bool:
+    """Whether a horizontal or vertical stretch touches a line with such stretches."""
+    (left, right), (top, bottom) = sorted((start[0], stop[0])), sorted((start[1], stop[1]))
+    for a, b in pairwise(points):
+        if (
+            max(left, min(a[0], b[0])) <= min(right, max(a[0], b[0])) + 0.01
+            and max(top, min(a[1], b[1])) <= min(bottom, max(a[1], b[1])) + 0.01
+        ):
+            return True
+    return False

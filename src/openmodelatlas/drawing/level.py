@@ -230,10 +230,11 @@ class _Reader:
     def _is_handed_on(self, tensor: str) -> bool:
         """Whether ``tensor`` leaves only as state for another phase."""
         node = self.flow.document.nodes.get(tensor)
-        if node is None or node.tensor is None or not node.tensor.consumers:
+        if node is None or node.tensor is None or tensor not in self.flow.state_out[self.node.address]:
             return False
         nodes = self.flow.document.nodes
-        return all(nodes[each].phase != node.phase for each in node.tensor.consumers if each in nodes)
+        readers = [nodes[each] for each in node.tensor.consumers if each in nodes and not self._is_within(each)]
+        return all(reader.phase != node.phase for reader in readers)
 
     def _leave(self, port: Port) -> None:
         tensor = port.tensor
@@ -325,8 +326,12 @@ class _Reader:
         }
         for stream in self.level.streams:
             ends = [self.level.boxes[stream.origin], *(self.level.boxes[use.target] for use in stream.uses)]
-            if stream.name in names and any(box.role in ("input", "output") for box in ends):
+            grouped = all(self._is_group(box) or box.role in ("input", "output") for box in ends)
+            if stream.name in names and (grouped or any(box.role in ("input", "output") for box in ends)):
                 stream.state = True
+
+    def _is_group(self, box: Box) -> bool:
+        return box.role == "node" and self.flow.document.nodes[box.address].kind == "layer group"
 
     def _is_variant(self, node: Node) -> bool:
         parent = None if node.parent is None else self.flow.document.nodes[node.parent]
@@ -350,6 +355,7 @@ def _mark_spine(flow: Flow, level: Level, boxes: dict[str, Box]) -> None:
             stream, use = incoming[current]
             chain.append((stream, use))
             current = stream.origin
+        chain += _before(level, current, chain)
         if len(chain) > len(best):
             best = chain
     if not best:
@@ -360,6 +366,17 @@ def _mark_spine(flow: Flow, level: Level, boxes: dict[str, Box]) -> None:
         stream.state = False
         level.boxes[use.target].spine = True
         level.boxes[stream.origin].spine = True
+
+
+def _before(level: Level, first: int, chain: list[tuple[Stream, Use]]) -> list[tuple[Stream, Use]]:
+    """How the stream comes into the level, if its first box takes in something of the name under which it gives it."""
+    given = chain[-1][0].name
+    for stream in level.streams:
+        if level.boxes[stream.origin].role == "input" and stream.name == given:
+            for use in stream.uses:
+                if use.target == first:
+                    return [(stream, use)]
+    return []
 
 
 def _onwards(

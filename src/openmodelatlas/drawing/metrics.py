@@ -14,7 +14,9 @@ from functools import lru_cache
 from openmodelatlas.drawing.drawing import Run
 
 SMALL = 0.74
-"""Size of sub- and superscripts, relative to the line."""
+"""Size of sub- and superscripts, relative to the line; but they are never under ``LEAST`` pixels."""
+
+LEAST = 11.0
 
 MARGIN = 1.03
 """Room that a text gets, relative to its measured width: fonts differ a little, and browsers round."""
@@ -73,6 +75,10 @@ def runs_width(runs: Iterable[Run], size: float, *, bold: bool = False) -> float
     """Width in pixels of a line at font size ``size``, with the margin."""
     total = 0.0
     for run in runs:
-        scale = SMALL if run.level else 1.0
-        total += scale * plain_width(run.text, bold=bold, code=run.style == "code")
-    return total * size * MARGIN
+        total += run_size(run, size) * plain_width(run.text, bold=bold, code=run.style == "code")
+    return total * MARGIN
+
+
+def run_size(run: Run, size: float) -> float:
+    """Font size of a run in a line of font size ``size``, in pixels."""
+    return max(LEAST, round(size * SMALL, 1)) if run.level else size

@@ -9,8 +9,8 @@ from openmodelatlas.drawing.drawing import Axis, DrawnText, Run
 from openmodelatlas.drawing.metrics import runs_width
 
 TITLE = 13.0
-BODY = 11.0
-CODE = 11.0
+BODY = 12.0
+CODE = 11.5
 
 _LINE = 1.28
 """Height of a line, relative to the font size."""

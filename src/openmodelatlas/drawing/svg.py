@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from openmodelatlas.drawing.drawing import Axis, Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Point, Run
-from openmodelatlas.drawing.metrics import SMALL
+from openmodelatlas.drawing.metrics import run_size
 from openmodelatlas.drawing.style import STYLE
 
 Href = Callable[[str], str]
@@ -238,7 +238,7 @@ def _run(run: Run, size: float, lowered: float) -> tuple[str, float]:
     if wanted != lowered:
         attributes += f' dy="{_n(wanted - lowered)}"'
     if run.level:
-        attributes += f' font-size="{_n(size * SMALL)}"'
+        attributes += f' font-size="{_n(run_size(run, size))}"'
     text = _escaped(run.text)
     return (f"<tspan{attributes}>{text}</tspan>" if attributes else text), wanted
 

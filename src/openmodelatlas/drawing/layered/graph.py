@@ -15,6 +15,7 @@ class Item:
         fixed: whether the order of the ports is given; else it may change to avoid crossings.
         spine: whether it stands on the spine.
         minor: whether lines from and to it may bend so that others are straight.
+        near: an item whose row it joins if it has no links, ``None`` for the first row.
         hang: where it stands in its row: 0 at the top, 0.5 in the middle, 1 at the bottom.
         layer: row, from 0.
         x, y: upper left corner.
@@ -27,6 +28,7 @@ class Item:
     fixed: bool = True
     spine: bool = False
     minor: bool = False
+    near: int | None = None
     hang: float = 0.5
     layer: int = 0
     x: float = 0.0

@@ -33,6 +33,10 @@ def assign(items: Sequence[Item], links: Sequence[Link]) -> None:
             moved |= _move_up(items, index, before[index], after[index])
         if not moved:
             break
+    for index in range(len(items) - 1, -1, -1):
+        near = items[index].near
+        if near is not None and not after[index] and not before[index]:
+            items[index].layer = items[near].layer
     used = {layer: index for index, layer in enumerate(sorted({item.layer for item in items}))}
     for item in items:
         item.layer = used[item.layer]

@@ -52,8 +52,9 @@ def _start(graph: Layered) -> None:
                 continue
             seen[slot] = len(seen)
             stack += [segment.lower for segment in sorted(after[slot], key=lambda each: (-each.out, not each.spine))]
+    linked = {end for gap in graph.gaps for segment in gap for end in (segment.upper, segment.lower)}
     for row in graph.rows:
-        row.sort(key=lambda slot: (not graph.slots[slot].spine, seen[slot]))
+        row.sort(key=lambda slot: (not graph.slots[slot].spine, slot not in linked, seen[slot]))
 
 
 def _neighbours(graph: Layered) -> tuple[dict[int, list[Segment]], dict[int, list[Segment]]]:
@@ -99,6 +100,8 @@ def _sort(graph: Layered, row: int, neighbours: dict[int, list[Segment]], *, dow
     for place, slot in enumerate(here):
         segments = neighbours.get(slot, [])
         wanted[slot] = sum(map(key, segments)) / len(segments) if segments else (place + 0.45) * scale
+        if not segments and graph.slots[slot].item is not None and graph.items[slot].near is not None:
+            wanted[slot] = len(other)  # what is linked to nothing stands at the right
     here.sort(key=lambda slot: (not graph.slots[slot].spine, wanted[slot]))
 
 
