@@ -81,7 +81,8 @@ def _additions(board: Board, group: str) -> list[Addition]:
                 memory[root] = any(leads(operand, depth - 1) for operand in view.inputs(producer))
         return memory[root]
 
-    chain, pending = list[Addition](), [view.root(port.tensor) for port in node.outputs]
+    handed = [port.tensor for port in node.outputs] + [other for port in node.inputs for other in port.others]
+    chain, pending = list[Addition](), list(dict.fromkeys(view.root(tensor) for tensor in handed))
     for tensor in pending:
         producer = view.producer(tensor)
         operands = view.inputs(producer) if producer is not None else []
@@ -174,7 +175,9 @@ def stored_sums(board: Board, group: str) -> tuple[str, ...]:
 def _name(board: Board, group: str, additions: list[Addition]) -> None:
     view = board.view
     summed = bool(board.anchors.get("depth")) and any(view.inside(address, group) for address in board.anchors["depth"])
-    outputs = {view.root(port.tensor) for port in view.nodes[group].outputs}
+    node = view.nodes[group]
+    outputs = {view.root(port.tensor) for port in node.outputs}
+    outputs |= {view.root(other) for port in node.inputs for other in port.others if view.inside(other, group)}
     for index, addition in enumerate(additions):
         last = view.root(addition.result) in outputs
         place = f"add {addition.mechanism} update"
