@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.capture import standins
-from openmodelatlas.capture.child import beside
+from openmodelatlas.capture.child import beside, imports
 from openmodelatlas.capture.child.failures import bare_failure, failure_of
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
 
@@ -54,6 +54,7 @@ def _fail(job: Job, error: BaseException) -> int:
 def _capture(job: Job, started: float) -> None:
     prepare()
     install_standins(job)
+    imports.search_once()
     from openmodelatlas.capture.child.run import Capture, Clock
 
     clock = Clock({"torch": round(time.perf_counter() - started, 4)})
