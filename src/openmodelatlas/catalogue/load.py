@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from openmodelatlas.errors import CatalogueError
 
 ROOT = Path(__file__).parent
 _IDENTIFIER = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_PART = re.compile(r"\[\[(?:([!?])([A-Za-z_]\w*)\|)?(.*?)\]\]", re.DOTALL)
 _TERM = re.compile(r"<([A-Za-z_]\w*)>")
 _NOTE = re.compile(r"(?P<symbols><[A-Za-z_]\w*>(?:,\s*<[A-Za-z_]\w*>)*):\s*(?P<text>.*)", re.DOTALL)
 _SECTIONS = {"Why": "why", "When porting": "porting", "Scope": "scope"}
@@ -103,6 +104,21 @@ def read_entry(text: str, where: str) -> Mechanism:
 def formula_symbols(formula: str) -> tuple[str, ...]:
     """Names of the symbols in a formula, in order of appearance, each once."""
     return tuple(dict.fromkeys(_TERM.findall(formula)))
+
+
+def without_unbound(formula: str, bound: Set[str]) -> str:
+    """The formula with those of its optional parts that hold.
+
+    ``[[…]]`` holds where all its symbols are bound, ``[[?name|…]]`` where ``name`` is too, ``[[!name|…]]`` where it is
+    not.
+    """
+
+    def choose(match: re.Match[str]) -> str:
+        sign, named, text = match[1], match[2], str(match[3])
+        holds = sign is None or (named in bound) == (sign == "?")
+        return text if holds and all(name in bound for name in _TERM.findall(text)) else ""
+
+    return _PART.sub(choose, formula)
 
 
 def fill_formula(formula: str, fill: Callable[[str], str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from openmodelatlas.annotation.knowledge import Difference, Statement
 from openmodelatlas.annotation.material import Draft, Drafts, Material
@@ -12,13 +13,14 @@ from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
 from openmodelatlas.annotation.mechanisms.find import Differing, Findings, find
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
 from openmodelatlas.annotation.mechanisms.match import Fit, Place
-from openmodelatlas.annotation.mechanisms.terms import formula_of, operand_lines
+from openmodelatlas.annotation.mechanisms.terms import formula_of, latex_of, operand_lines
 from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism, Note
 from openmodelatlas.catalogue.load import Catalogue
 from openmodelatlas.graph.document import Lines, Node
 
+_SYMBOL = re.compile(r"<([A-Za-z_]\w*)>")
 _NUMBER = re.compile(r"(?<![\w}^\\]){([A-Za-z_]\w*)}")
 
 
@@ -70,7 +72,8 @@ def _attach(
         if identifier != main and _is_said(places, catalogue, found):
             draft.mechanisms.append(identifier)
             continue
-        draft.formulas.append(formula_of(flow, mechanism, places, drafts.tensor_symbols))
+        if node.kind != "operation" or len(places[0].fit.operations) > 1:  # else the operation's own formula says it
+            draft.formulas.append(formula_of(flow, mechanism, places, drafts.tensor_symbols))
         if identifier == main:
             _name(draft, mechanism)
             draft.mechanism = identifier
@@ -80,7 +83,8 @@ def _attach(
         else:
             draft.mechanisms.append(identifier)
             draft.family = draft.family or mechanism.front.family
-        draft.explanation.extend(_notes(flow, node, mechanism, places[0]))
+        latex = latex_of(mechanism, places, drafts.tensor_symbols)
+        draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex))
 
 
 def _is_said(places: Sequence[Place], catalogue: Catalogue, found: Mapping[str, list[Place]]) -> bool:
@@ -100,28 +104,48 @@ def _name(draft: Draft, mechanism: Mechanism) -> None:
     draft.sentence = draft.sentence or mechanism.front.sentence
 
 
-def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place) -> Iterator[Statement]:
+def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place, latex: Mapping[str, str]) -> Iterator[Statement]:
     """Notes for porting that hold here, with the lines of their symbols."""
     bound = place.fit.bound
     for note in mechanism.porting:
         if not all(name in bound for name in note.symbols):
             continue
         lines = [line for name in note.symbols for line in operand_lines(flow, bound[name])]
-        yield Statement(text=note_text(note, bound), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
+        yield Statement(text=note_text(note, bound, latex), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
 
 
-def note_text(note: Note, bound: dict[str, Operand] | object) -> str:
-    """The text of a note with ``{name}`` replaced by the number that the symbol has at the published configuration."""
-    assert isinstance(bound, dict)
+def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str]) -> str:
+    """The note behind the symbols that it is about, ``{name}`` replaced by the number as published."""
 
     def fill(match: re.Match[str]) -> str:
         operand = bound.get(match[1])
         if operand is None:
             return match[0]
         value = number(operand.published if operand.published is not None else operand.number)
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        in_math = note.text[: match.start()].count("$") % 2 == 1
+        return _number_text(value, in_math=in_math)
 
-    return _NUMBER.sub(fill, note.text)
+    def name_symbol(match: re.Match[str]) -> str:
+        in_math = text[: match.start()].count("$") % 2 == 1
+        return latex.get(match[1], match[0]) if in_math else f"${latex.get(match[1], match[0])}$"
+
+    symbols = ", ".join(f"${latex[name]}$" for name in note.symbols if latex[name])
+    text = _NUMBER.sub(fill, note.text)
+    text = _SYMBOL.sub(name_symbol, text)
+    return f"{symbols}: {text}" if symbols else text
+
+
+def _number_text(value: Any, *, in_math: bool) -> str:
+    """A number in a sentence: powers of ten as they are written by hand."""
+    if isinstance(value, list):
+        return ", ".join(_number_text(item, in_math=in_math) for item in value)
+    if not isinstance(value, float):
+        return str(value)
+    factor, _, exponent = f"{value:g}".partition("e")
+    if not exponent:
+        return factor
+    power = rf"10^{{{int(exponent)}}}" if factor == "1" else rf"{factor} \cdot 10^{{{int(exponent)}}}"
+    return power if in_math else f"${power}$"
 
 
 def _own_lines(node: Node) -> tuple[Lines, ...]:

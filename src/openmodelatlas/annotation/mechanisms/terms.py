@@ -10,44 +10,68 @@ from openmodelatlas.annotation.mechanisms.evaluate import tolerance
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
 from openmodelatlas.annotation.mechanisms.match import Place
 from openmodelatlas.catalogue.entry import Mechanism
-from openmodelatlas.catalogue.load import fill_formula, formula_symbols
+from openmodelatlas.catalogue.load import fill_formula, formula_symbols, without_unbound
 from openmodelatlas.graph.document import Lines, Node
 
 
 def formula_of(flow: Flow, mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str]) -> Formula:
     """The formula of a mechanism for its places at one node; ``symbols`` are those that roles gave to tensors."""
-    names = formula_symbols(mechanism.front.formula)
-    latex = _latex(mechanism, places[0], names, symbols)
+    notation = {name for name, symbol in mechanism.front.symbols.items() if symbol.binds == "index"}
+    text = without_unbound(mechanism.front.formula, notation | places[0].fit.bound.keys())
+    names = formula_symbols(text)
+    latex = latex_of(mechanism, places, symbols)
+    ids = term_ids(mechanism)
     terms = []
     for name in names:
-        symbol = mechanism.front.symbols[name]
-        if symbol.binds == "index":
+        if name not in ids:
             continue
         operands = [place.fit.bound[name] for place in places if name in place.fit.bound]
         terms.append(
             Term(
-                id=term_id(mechanism, name),
+                id=ids[name],
                 latex=latex[name],
-                meaning=symbol.meaning,
+                meaning=mechanism.front.symbols[name].meaning,
                 addresses=tuple(dict.fromkeys(address for operand in operands for address in _addresses(operand))),
                 lines=tuple(dict.fromkeys(lines for operand in operands for lines in operand_lines(flow, operand))),
             )
         )
-    lit = {term.id for term in terms}
 
     def fill(name: str) -> str:
-        identifier = term_id(mechanism, name)
-        return rf"\htmlData{{light={identifier}}}{{{latex[name]}}}" if identifier in lit else latex[name]
+        return rf"\htmlData{{light={ids[name]}}}{{{latex[name]}}}" if name in ids else latex[name]
 
-    return Formula(
-        latex=fill_formula(mechanism.front.formula, fill).strip(), terms=tuple(terms), check=_check(mechanism, places)
-    )
+    return Formula(latex=fill_formula(text, fill).strip(), terms=tuple(terms), check=_check(mechanism, places))
 
 
-def term_id(mechanism: Mechanism, name: str) -> str:
-    """Identifier of a symbol's term, unique over the mechanisms of a page."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", name).strip("-").lower()
-    return f"{mechanism.id}-{words}"
+def term_ids(mechanism: Mechanism) -> dict[str, str]:
+    """Identifiers of the terms of all symbols that are no mere notation, unique over the mechanisms of a page."""
+    ids: dict[str, str] = {}
+    for name, symbol in mechanism.front.symbols.items():
+        if symbol.binds == "index":
+            continue
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", name).strip("-").lower()
+        identifier, number = f"{mechanism.id}-{words}", 2
+        while identifier in ids.values():
+            identifier, number = f"{mechanism.id}-{words}-{number}", number + 1
+        ids[name] = identifier
+    return ids
+
+
+def latex_of(mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str]) -> dict[str, str]:
+    """How each symbol is set: as roles set its tensor, where that is clear; else as the entry sets it.
+
+    It is not clear where places differ, where two symbols would look alike, or where the formula names a symbol by the
+    entry's own letter.
+    """
+    own = {name: symbol.latex for name, symbol in mechanism.front.symbols.items()}
+    rest = fill_formula(mechanism.front.formula, lambda _: " ")
+    if any(latex and re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", rest) for latex in own.values()):
+        return own
+    mixed = dict(own)
+    for name in own:
+        given = {symbols.get(place.fit.bound[name].tensor or "") for place in places if name in place.fit.bound}
+        if len(given) == 1 and None not in given:
+            mixed[name] = str(*given)
+    return mixed if len(set(mixed.values())) == len(set(own.values())) else own
 
 
 def operand_lines(flow: Flow, operand: Operand) -> tuple[Lines, ...]:
@@ -76,18 +100,6 @@ def _narrowed(node: Node, text: str | None) -> Lines | None:
 
 def _addresses(operand: Operand) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (operand.tensor, operand.seen) if name))
-
-
-def _latex(mechanism: Mechanism, place: Place, names: Sequence[str], symbols: Mapping[str, str]) -> dict[str, str]:
-    """How each symbol is set: as roles set its tensor, unless two symbols would then look alike."""
-    own = {name: mechanism.front.symbols[name].latex for name in names}
-    roles: dict[str, str] = {}
-    for name in names:
-        operand = place.fit.bound.get(name)
-        if operand is not None and operand.tensor is not None and operand.tensor in symbols:
-            roles[name] = symbols[operand.tensor]
-    mixed = own | roles
-    return mixed if len(set(mixed.values())) == len(set(own.values())) else own
 
 
 def _check(mechanism: Mechanism, places: Sequence[Place]) -> FormulaCheck:

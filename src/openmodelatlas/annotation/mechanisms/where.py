@@ -65,7 +65,7 @@ def node_of(flow: Flow, core: frozenset[str], makers: frozenset[str]) -> Node:
 
 
 def is_it(flow: Flow, node: Node, fit: Fit, outputs: Iterable[str], inputs: Iterable[str]) -> bool:
-    """Whether the node is the mechanism: it holds all its operations and gives the outputs, from inputs from outside."""
+    """Whether the node is the mechanism: it holds all of it and gives its outputs, from inputs from outside."""
     if node.kind not in _WHOLE or not all(_lies_in(address, node) for address in fit.operations):
         return False
     given = {flow.base(port.tensor) for port in node.outputs}
