@@ -24,6 +24,7 @@ from openmodelatlas.bundle.manifest import read_manifest
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import Capture, capture
+from openmodelatlas.drawing.draw import draw
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Check, Document, Provenance
@@ -121,6 +122,8 @@ def build(
             texts = _texts(captured)
             report(Progress("Naming, evaluating formulas", 0, 0))
             knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
+            report(Progress("Drawing diagrams, setting formulas", 0, 0))
+            drawings = draw(document, knowledge)
             document, kept = with_values(document, captured.values)
             report(Progress("Writing the atlas", 0, 0))
             written = store.write(
@@ -131,6 +134,7 @@ def build(
                 model=target.model,
                 key=key,
                 knowledge=knowledge,
+                drawings=drawings,
             )
     return store.read(written)
 
