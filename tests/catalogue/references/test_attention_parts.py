@@ -128,18 +128,18 @@ def our_attention_mask(references: ModuleType) -> None:
 
 
 CASES = (
-    Case(sliding_window, "attention_parts", (("(key_positions > query_positions - window)", "(key_positions >= query_positions - window)"),)),
-    Case(our_attention_mask, "attention_parts", (("(key_positions <= query_positions)", "(key_positions < query_positions)"),)),
+    Case(sliding_window, "attention_parts", (("(key_positions > query", "(key_positions >= query"),)),
+    Case(our_attention_mask, "attention_parts", (("(key_positions <= query", "(key_positions < query"),)),
     Case(sinks, "attention_parts", (
         ("axis=-1))[..., :-1]", "axis=-1))[..., 1:]"),
         ("softmax(np.concatenate([scores, column], axis=-1))[..., :-1]", "softmax(scores)"),
         ("scores = scores + mask", "scores = scores - mask"),
     )),
     Case(query_key_norm, "attention_parts", (
-        ("(gain + offset) * heads / np.sqrt(mean_square + eps)", "(gain + offset) * heads / (np.sqrt(mean_square) + eps)"),
+        ("heads / np.sqrt(mean_square + eps)", "heads / (np.sqrt(mean_square) + eps)"),
         ("np.mean(heads**2, axis=-1, keepdims=True)", "np.sum(heads**2, axis=-1, keepdims=True)"),
     )),
-    Case(output_gate, "attention_parts", (("return head_outputs * sigmoid(gate)", "return head_outputs * sigmoid(-gate)"),)),
+    Case(output_gate, "attention_parts", (("head_outputs * sigmoid(gate)", "head_outputs * sigmoid(-gate)"),)),
     Case(soft_cap, "attention_parts", (("np.tanh(scores / cap)", "np.clip(scores / cap, -1, 1)"),)),
     Case(repeat, "attention_parts", (("np.repeat(features, weights.shape[1] // features.shape[1], axis=1)",
                                       "np.tile(features, (1, weights.shape[1] // features.shape[1], 1, 1))"),)),

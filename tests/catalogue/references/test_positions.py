@@ -127,9 +127,12 @@ CASES = (
     Case(
         plain,
         "rotary_scaling",
-        (("base**-exponents", "base**exponents"), ("np.concatenate([frequencies, frequencies])", "np.repeat(frequencies, 2)")),
+        (
+            ("base**-exponents", "base**exponents"),
+            ("np.concatenate([frequencies, frequencies])", "np.repeat(frequencies, 2)"),
+        ),
     ),
-    Case(linear, "rotary_scaling", (("rotary_frequencies(base, size) / factor\n", "rotary_frequencies(base, size) * factor\n"),)),
+    Case(linear, "rotary_scaling", (("(base, size) / factor\n", "(base, size) * factor\n"),)),
     Case(
         llama3,
         "rotary_scaling",
@@ -153,7 +156,7 @@ CASES = (
         "rotary_scaling",
         (("yarn_magnitude(factor, coefficient_of_all) ** 2", "yarn_magnitude(factor, coefficient_of_all)"),),
     ),
-    Case(known_values, "rotary_scaling", (("0.1 * coefficient * math.log(factor)", "0.1 * coefficient * math.log10(factor)"),)),
+    Case(known_values, "rotary_scaling", (("coefficient * math.log(factor)", "coefficient * math.log10(factor)"),)),
     Case(learned, "positions", (("token_embeddings + table[positions]", "token_embeddings - table[positions]"),)),
     Case(
         alibi,

@@ -257,14 +257,14 @@ CASES = (
         ("lower_bound * sigmoid(np.exp(log_rate)", "lower_bound * sigmoid(-np.exp(log_rate)"),
         ("return log_decay.swapaxes(1, 2) if heads_first", "return log_decay.swapaxes(1, 2) if not heads_first"),
     )),
-    Case(softplus, "delta_rule", (("-np.exp(log_rate).reshape(-1, 1) * softplus", "-log_rate.reshape(-1, 1) * softplus"),)),
+    Case(softplus, "delta_rule", (("-np.exp(log_rate).reshape(-1, 1)", "-log_rate.reshape(-1, 1)"),)),
     Case(state_space, "state_space", (
-        ("np.clip(softplus(step + step_bias), least_step, greatest_step)", "softplus(np.clip(step, 0.1, 0.9) + step_bias)"),
+        ("np.clip(softplus(step + step_bias), least_step, greatest_step)", "softplus(step + step_bias)"),
         ("result: Array = outputs + skip * inputs", "result: Array = outputs - skip * inputs"),
         ("np.exp(delta[:, t] * rate)", "np.exp(rate)"),
     )),
     Case(state_space_step, "state_space", (
-        ("np.exp(delta * rate)[..., None] * state + driven\n    return", "np.exp(delta * rate)[..., None] * state - driven\n    return"),
+        ("[..., None] * state + driven\n    return", "[..., None] * state - driven\n    return"),
         ("axis=-1) + skip * features, state", "axis=-1) + features, state"),
     )),
     Case(chunked_state_space, "state_space", (

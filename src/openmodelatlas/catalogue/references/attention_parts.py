@@ -14,16 +14,15 @@ def sliding_window(query_positions: Integers, key_positions: Integers, window: i
     """Which keys a query sees: its own position and the ``window`` - 1 before it.
 
     Args:
-        query_positions: t, [T].
-        key_positions: s, [S].
+        query_positions: t, […, T, 1].
+        key_positions: s, […, 1, S].
         window: number of visible keys w.
 
     Returns:
-        [T, S]: t - w < s ≤ t (``transformers`` 5.24.0, ``masking_utils.py``, ``sliding_window_overlay`` and
+        […, T, S]: t - w < s ≤ t (``transformers`` 5.24.0, ``masking_utils.py``, ``sliding_window_overlay`` and
         ``causal_mask_function``; arXiv 2004.05150, 2310.06825).
     """
-    query, key = query_positions[:, None], key_positions[None, :]
-    result: Truths = (key > query - window) & (key <= query)
+    result: Truths = (key_positions > query_positions - window) & (key_positions <= query_positions)
     return result
 
 
