@@ -41,6 +41,7 @@ ALIASES: dict[str, str] = {
     "or": "logical_or",
     "bitwise_or": "logical_or",
     "xor": "logical_xor",
+    "bitwise_xor": "logical_xor",
     "concat": "cat",
     "concatenate": "cat",
     "permute_dims": "permute",

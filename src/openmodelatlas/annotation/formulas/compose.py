@@ -37,7 +37,7 @@ def compose(chain: Chain, symbols: Symbols, check: FormulaCheck) -> Formula | No
     for port in (*chain.node.inputs, *chain.node.outputs):
         if port.tensor in shown:
             draft.symbols.setdefault(port.tensor, shown[port.tensor])
-    return Formula(latex=latex, terms=composer.terms.finished(), check=check)
+    return Formula(latex=latex, terms=composer.terms.finished(latex), check=check)
 
 
 def _aligned(lines: list[str]) -> str:

@@ -111,10 +111,15 @@ def evaluated(call: Call, tensors: Mapping[Operand, Any]) -> Any:
     Raises:
         UnavailableError: it cannot be evaluated.
     """
+    return applied(call, arguments_of(call, tensors))
+
+
+def applied(call: Call, arguments: Mapping[str, Any]) -> Any:
+    """The result of a call on these arguments by name; otherwise as :func:`evaluated`."""
     evaluate = call.entry.evaluate
     if evaluate is None:
         raise UnavailableError(call.entry.reason or "the table has no evaluation for it")
-    named = arguments_of(call, tensors)
+    named = dict(arguments)
     wanted = _parameters(evaluate)
     dtype = None
     if wanted is None or not wanted & {"dtype", "*"}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand
-from openmodelatlas.annotation.formulas.entry import UnavailableError
-from openmodelatlas.annotation.formulas.evaluate import Array, Values, arguments_of, as_list, evaluated, read
+from openmodelatlas.annotation.formulas.entry import Pairs, UnavailableError
+from openmodelatlas.annotation.formulas.evaluate import Array, Values, applied, arguments_of, as_list, evaluated, read
 from openmodelatlas.annotation.formulas.terms import Symbols, Terms
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
 from openmodelatlas.annotation.formulas.writing import Piece, Writer
@@ -70,7 +70,7 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
     for port in (*call.node.inputs, *call.node.outputs):
         if port.tensor in shown:
             draft.symbols.setdefault(port.tensor, shown[port.tensor])
-    return Formula(latex=latex, terms=terms.finished(), check=check)
+    return Formula(latex=latex, terms=terms.finished(latex), check=check)
 
 
 def ids_of(draft: Draft) -> set[str]:
@@ -90,7 +90,7 @@ def check(call: Call, document: Document, values: Values) -> FormulaCheck:
         ours = evaluated(call, tensors)
         captured = results_of(call, document, values)
         if call.entry.compare is not None and len(captured.arrays):
-            pairs = call.entry.compare(arguments_of(call, tensors), ours, captured.arrays)
+            pairs = _paired(call, tensors, ours, captured.arrays)
         else:
             pairs = list(zip(as_list(ours), captured.arrays, strict=False))
         allowed = tolerance(captured.dtype)
@@ -102,6 +102,15 @@ def check(call: Call, document: Document, values: Values) -> FormulaCheck:
         return found
     except UnavailableError as error:
         return FormulaCheck(verdict="not checked", error=None, detail=str(error))
+
+
+def _paired(call: Call, tensors: Mapping[Operand, Array], ours: Any, captured: list[Any]) -> Pairs:
+    """What must agree, by the entry's own comparison; a captured place outside its axis agrees with nothing."""
+    assert call.entry.compare is not None
+    try:
+        return call.entry.compare(arguments_of(call, tensors), ours, captured)
+    except IndexError:
+        return [(0, 1)]
 
 
 def results_of(call: Call, document: Document, values: Values) -> Results:
@@ -154,9 +163,7 @@ def _sum(call: Call, tensors: dict[Operand, Array], result: Array) -> tuple[int,
     terms = prod(parts[0].shape) // max(min(result.size, prod(parts[0].shape)), 1)
     if len(parts) > 1:
         terms = max(parts[0].shape[-1:] + parts[1].shape[-1:] + (1,))
-    absolute = {name: _absolute(value) for name, value in named.items()}
-    with np.errstate(all="ignore"):
-        whole = call.entry.evaluate(**absolute) if call.entry.evaluate is not None else result
+    whole = applied(call, {name: _absolute(value) for name, value in named.items()})
     first = np.asarray(as_list(whole)[0], dtype=np.float64)
     scale = float(np.max(np.abs(result))) if result.size else 0.0
     largest = float(np.max(np.abs(first))) if first.size else 0.0

@@ -211,9 +211,9 @@ class Terms:
         """How each tensor is set, those left out that stand as the expressions that compute them."""
         return {name: term.latex for name, term in self._terms.items() if self._pieces[name].level >= SYMBOL}
 
-    def finished(self) -> tuple[Term, ...]:
-        """The terms, results first."""
-        terms = self._terms
+    def finished(self, latex: str) -> tuple[Term, ...]:
+        """The terms that ``latex`` speaks of, results first."""
+        terms = {name: term for name, term in self._terms.items() if f"light={term.id}}}" in latex}
         first = [term for name, term in terms.items() if name in self._results]
         return (*first, *(term for name, term in terms.items() if name not in self._results))
 

@@ -128,6 +128,9 @@ class Writer:
     def _scalar(self, call: Call, name: str, value: Any, level: int) -> str:
         return _ABSENT if isinstance(value, Operand) else self._value(call, name, value).within(level)
 
+    def _operand(self, call: Call, name: str, value: Any, level: int) -> str:
+        return self._tensor(value).within(level) if isinstance(value, Operand) else _ABSENT
+
     def _list(self, call: Call, name: str, value: Any, level: int) -> str:
         return r",\, ".join(piece.latex for piece in self._pieces(call, name, value))
 
@@ -231,6 +234,7 @@ class Writer:
         "size": _size,
         "width": _width,
         "scalar": _scalar,
+        "tensor": _operand,
         "list": _list,
         "parts": _parts,
         "swap": _swap,

@@ -246,10 +246,17 @@ ENTRIES: dict[str, Entry] = {
         r"\frac{<input>}{\sqrt{\operatorname{mean}(<input^>^2) + \epsilon_{32}}}",
         summed=("input",),
     ),
-    "group_norm": Entry(r"\operatorname{GroupNorm}_{<num_groups>}(<input>)", PREFIX, group_norm, summed=("input",)),
+    "group_norm": Entry(
+        r"\operatorname{GroupNorm}_{<num_groups>}(<input>) \odot <weight*> + <bias+> || "
+        r"\operatorname{GroupNorm}_{<num_groups>}(<input>)",
+        SUM,
+        group_norm,
+        summed=("input",),
+    ),
     "batch_norm": Entry(
         r"\frac{<input+> - <running_mean*>}{\sqrt{<running_var+> + <eps>}} \odot <weight*> + <bias+> || "
-        r"\operatorname{BatchNorm}(<input>)",
+        r"\frac{<input+> - <running_mean*>}{\sqrt{<running_var+> + 10^{-5}}} \odot <weight*> + <bias+> || "
+        r"\frac{<input+> - <running_mean*>}{\sqrt{<running_var+> + 10^{-5}}}",
         SUM,
         batch_norm,
     ),

@@ -178,7 +178,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "solve": Entry(r"<A^>^{-1} <B!>", MATRIX, lambda A, B: np.linalg.solve(A, B), summed=("A", "B")),
     "inv": Entry(r"<A^>^{-1}", PREFIX, np.linalg.inv, summed=("A",)),
-    "det": Entry(r"\det <input.>", PREFIX, np.linalg.det),
+    "det": Entry(r"\det <A.>", PREFIX, np.linalg.det),
     "cholesky": Entry(r"\operatorname{chol}(<input>)", PREFIX, np.linalg.cholesky, summed=("input",)),
     "matrix_exp": Entry(r"\exp(<input>)", PREFIX, reason="the table has no matrix exponential"),
     "cross": Entry(r"<input!> \times <other!>", MATRIX, lambda input, other, dim=-1: np.cross(input, other, axis=dim)),

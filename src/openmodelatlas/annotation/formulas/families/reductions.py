@@ -146,13 +146,13 @@ ENTRIES: dict[str, Entry] = {
         lambda input, dim=None, keepdim=False: np.min(input, axis=axes_of(dim), keepdims=keepdim),
     ),
     "max": Entry(
-        rf"\max{_OVER} <input.> || \max(<input>, <other>) || \max <input.>",
+        rf"\max{_OVER} <input.> || \max(<input>, <dim:tensor>) || \max(<input>, <other>) || \max <input.>",
         PREFIX,
         _extreme(np.max, np.argmax, np.maximum),
         compare=same_extreme,
     ),
     "min": Entry(
-        rf"\min{_OVER} <input.> || \min(<input>, <other>) || \min <input.>",
+        rf"\min{_OVER} <input.> || \min(<input>, <dim:tensor>) || \min(<input>, <other>) || \min <input.>",
         PREFIX,
         _extreme(np.min, np.argmin, np.minimum),
         compare=same_extreme,
