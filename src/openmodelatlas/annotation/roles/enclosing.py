@@ -584,6 +584,11 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
     elif len(titles) <= 3 and len(content.node.children) <= 2:
         draft.title = " or ".join([titles[0], *(title[:1].lower() + title[1:] for title in titles[1:])])
         draft.sentence = f"One of these runs, by `{test}`."
+        families = {option.family for option in chosen}
+        if families <= {"attention", "state"}:
+            draft.label = "Attention"
+        elif families <= {"feed-forward", "routing"}:
+            draft.label = "Feed-forward network"
         draft.role, draft.family = chosen[0].role, chosen[0].family
     else:
         last = chosen[-1]
