@@ -160,5 +160,6 @@ BY_HAND: dict[str, Callable[[], Flat]] = {
     "yarn": _yarn,
     "yarn-softmax-scale": lambda: {"scores": [2.0 * (1.0 + math.log(40.0) / 10.0) ** 2]},
     "top-k-before-softmax": lambda: {"logits": [1.0, 2.0, 1.5], "weights": soft(2.0, 1.5), "chosen": [1, 2]},
+    "window-cache": lambda: {"kept_keys": [2.0, 3.0], "kept_values": [20.0, 30.0]},
 }
 """By entry."""

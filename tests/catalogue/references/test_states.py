@@ -192,6 +192,18 @@ def caches(references: ModuleType) -> None:
             np.testing.assert_array_equal(one, array(other))
 
 
+def window_cache(references: ModuleType) -> None:
+    from transformers.cache_utils import DynamicSlidingWindowLayer
+
+    for positions in (2, T):
+        layer = DynamicSlidingWindowLayer(sliding_window=4)
+        keys, values = normal(B, H, positions, K), normal(B, H, positions, V, seed=1)
+        layer.update(tensor(keys), tensor(values))
+        given = references.keep_window(keys, values, 4)
+        for one, other in zip(given, (layer.keys, layer.values), strict=True):
+            np.testing.assert_array_equal(one, array(other))
+
+
 def kept_state(references: ModuleType) -> None:
     from transformers.cache_utils import LinearAttentionLayer
 
@@ -280,6 +292,7 @@ CASES = (
         ("features[..., features.shape[-1] - before.shape[-1] :]", "features[..., : before.shape[-1]]"),
     )),
     Case(caches, "caches", (("np.concatenate([cached, new], axis=-2)", "np.concatenate([new, cached], axis=-2)"),)),
+    Case(window_cache, "caches", (("(window - 1), 0)", "window, 0)"),)),
     Case(kept_state, "caches", (("    return new_state", "    return -new_state"),)),
     Case(gated_norms, "gated_norms", (
         ("gain * normalise(features, eps) * sigmoid(gate)", "gain * normalise(features * sigmoid(gate), eps)"),

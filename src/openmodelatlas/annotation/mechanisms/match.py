@@ -45,11 +45,13 @@ class Fit:
         root: the result at which matching started.
         bound: what each name stands for.
         operations: addresses of the operations that it covers.
+        named: those of them that equations cover, also where an ``aside`` led to the equation.
     """
 
     root: str
     bound: Mapping[str, Operand]
     operations: frozenset[str]
+    named: frozenset[str] = frozenset()
 
     def bind(self, name: str, operand: Operand) -> Fit:
         """With one more name."""
@@ -221,7 +223,11 @@ class Matcher:
             return
         equation = self._equations.get(name)
         if name not in fit.bound and equation is not None:
-            yield from self._equation(*equation, operand, fit)
+            outer, self._is_aside = self._is_aside, False
+            found = list(self._equation(*equation, operand, fit)) if outer else self._equation(*equation, operand, fit)
+            self._is_aside = outer
+            for new in found:
+                yield replace(new, named=new.named | (new.operations - fit.operations))
             return
         bound = self._bind(name, operand, fit)
         if bound is not None:
@@ -277,11 +283,11 @@ class Matcher:
             yield from self._match(call.operands[0], operand, fit)
 
     def _aside(self, call: Call, operand: Operand, fit: Fit) -> Iterator[Fit]:
-        """What an expression binds, without what it covers. A second way of binding the same is not looked for."""
+        """What an expression binds, without what it covers itself; no second way of binding the same."""
         outer, self._is_aside = self._is_aside, True
         found: list[Fit] = []
         for new in self._match(call.operands[0], operand, fit):
-            bare = replace(new, operations=fit.operations)
+            bare = replace(new, operations=fit.operations | new.named)
             if bare not in found:
                 found.append(bare)
             if len(found) >= _MOST_ASIDE or len(bare.bound) == len(fit.bound):
