@@ -108,9 +108,10 @@ def capture(
     limits = limits or Limits()
     wanted, notes = requirements(source, packages)
     overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []
-    with process.writable_temporary_folder("capture") as output:
+    # A million objects that stay alive: collecting among them would double the time.
+    with process.writable_temporary_folder("capture") as output, no_garbage_collection():
         job = job_of(source, output, overrides=overrides, probes=probes)
-        with no_garbage_collection(), Landing(output, landed) as landing:
+        with Landing(output, landed) as landing:
             protections = process.run(
                 job,
                 limits=limits,
@@ -198,11 +199,10 @@ def read_recordings(folder: Path, landing: Landing | None = None) -> dict[str, R
     if len(names) > MOST_PROBES:
         raise RecordingError(f"The capture process left {len(names)} recordings; at most {MOST_PROBES} are read.")
     recordings: dict[str, Recording] = {}
-    with no_garbage_collection():  # a million objects that stay alive: collecting among them would double the time
-        for name in names:
-            recording = landing.recording(name) if landing is not None else None
-            recording = recording or read_recording(folder, name)
-            recordings[recording.probe.name] = recording
+    for name in names:
+        recording = landing.recording(name) if landing is not None else None
+        recording = recording or read_recording(folder, name)
+        recordings[recording.probe.name] = recording
     gc.freeze()  # nor look through them at every later collection; counting references still frees them
     return recordings
 
