@@ -19,7 +19,15 @@ from openmodelatlas.errors import UsageError
 from openmodelatlas.server.pages import Pages
 from openmodelatlas.server.serve import AtlasServer, serve
 from openmodelatlas.site.export import export
-from tests.site.sample import build_known, build_running_sum, build_sample, open_samples, sample_document, sample_values, texts_of
+from tests.site.sample import (
+    build_known,
+    build_running_sum,
+    build_sample,
+    open_samples,
+    sample_document,
+    sample_values,
+    texts_of,
+)
 
 
 def _run(server: AtlasServer) -> Iterator[AtlasServer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import cast
 
@@ -22,7 +21,6 @@ class Diagrams:
 
     def __init__(self, atlas: Atlas, href: Callable[[str], str]) -> None:
         self._atlas = atlas
-        self._drawings = atlas.drawings
         self._href = href
 
     def _link(self, address: str) -> str | None:
@@ -33,16 +31,9 @@ class Diagrams:
         fact = document.parameters.get(address)
         return self._href(fact.owner) if fact is not None and fact.owner in document.nodes else None
 
-    def families(self, level: str) -> tuple[str, ...]:
-        """The families that the level's boxes belong to, in order of first appearance."""
-        drawing = self._drawings.levels.get(level)
-        if drawing is None:
-            return ()
-        return tuple(dict.fromkeys(node.family for node in drawing.nodes if node.family is not None))
-
     def svg(self, level: str, title: str) -> Markup | None:
         """The diagram of what is inside ``level``; ``None`` if there is none."""
-        drawing = self._drawings.levels.get(level)
+        drawing = self._atlas.drawings.levels.get(level)
         if drawing is None:
             return None
         drawn = svg(drawing, href=cast(Callable[[str], str], self._link), inline=True, title=title)
@@ -50,12 +41,24 @@ class Diagrams:
         return Markup(drawn.replace('role="img"', 'role="group"', 1))  # noqa: S704  (the drawing escapes what it draws)
 
 
+def families(atlas: Atlas, level: str) -> tuple[str, ...]:
+    """The families that the level's boxes belong to, in order of first appearance."""
+    drawing = atlas.drawings.levels.get(level)
+    if drawing is None:
+        return ()
+    return tuple(dict.fromkeys(node.family for node in drawing.nodes if node.family is not None))
+
+
 def select(html: str, address: str) -> str:
-    """The level with the node at ``address`` marked as the one that the page is about."""
-    wanted = re.escape(str(escape(address)))
-    html = re.sub(
-        rf'<g class="(node[^"]*)"((?:\s[a-z-]+="[^"]*")*?\s?data-address="{wanted}")',
-        r'<g class="\1 selected"\2',
-        html,
-    )
-    return re.sub(rf'(<g class="edge[^"]*)"((?:\s[a-z-]+="[^"]*")*?\s?data-tensor="{wanted}")', r'\1 selected"\2', html)
+    """The diagram with the boxes and lines of ``address`` marked as those that the page is about."""
+    wanted = str(escape(address))
+    for attribute in ("data-address", "data-tensor"):
+        found = html.find(f'{attribute}="{wanted}"')
+        while found >= 0:
+            start = html.rfind('<g class="', 0, found) + len('<g class="')
+            end = html.index('"', start)
+            if start <= end < found and html[start:end].partition(" ")[0] in ("node", "edge"):
+                html = f"{html[:end]} selected{html[end:]}"
+                found += len(" selected")
+            found = html.find(f'{attribute}="{wanted}"', found + 1)
+    return html

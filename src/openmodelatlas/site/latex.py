@@ -6,13 +6,28 @@ import re
 from collections.abc import Iterator
 
 _MARK = re.compile(r"\\htmlData\{[^{}]*\}")
-_DOUBLE = re.compile(r"\{\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\}")
 _DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
 
 
 def without_marks(latex: str) -> str:
     r"""A formula without ``\htmlData{light=…}``, the braces around the term kept: ``{s'_n}={\bar{s}_n}``."""
-    return _DOUBLE.sub(r"{\1}", _MARK.sub("", latex))
+    return _unwrapped(_MARK.sub("", latex))
+
+
+def _unwrapped(latex: str) -> str:
+    """The formula with ``{`` for every ``{{`` whose ends stand together too."""
+    opened: list[int] = []
+    ends: dict[int, int] = {}
+    for place, sign in enumerate(latex):
+        if place and latex[place - 1] == "\\":
+            continue
+        if sign == "{":
+            opened.append(place)
+        elif sign == "}" and opened:
+            ends[opened.pop()] = place
+    doubled = {place for place, end in ends.items() if ends.get(place + 1) == end - 1}
+    dropped = doubled | {ends[place] for place in doubled}
+    return "".join(sign for place, sign in enumerate(latex) if place not in dropped)
 
 
 def split(text: str) -> Iterator[tuple[str, str]]:

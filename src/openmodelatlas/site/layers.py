@@ -55,8 +55,11 @@ class Layers:
         return True
 
     def _stack(self, node: Node) -> Stack:
-        inner = tuple(self._nodes[child] for child in node.children if self._nodes[child].kind == "layer group")
-        return Stack(address=node.address, variants=inner or (node,), layers=len(node.members))
+        inside = [self._nodes[child] for child in node.children]
+        parts = tuple(item for item in inside if item.kind != "tensor" and item.members not in ((), node.members))
+        together = sorted(layer for part in parts for layer in part.members)
+        variants = parts if parts and together == sorted(node.members) else (node,)
+        return Stack(address=node.address, variants=variants, layers=len(node.members))
 
     def stack_for(self, node: Node) -> Stack | None:
         """The stack that encloses ``node``, or else the first of its phase; ``None`` if there is none."""

@@ -10,21 +10,22 @@ from markupsafe import Markup
 
 from openmodelatlas.evidence.excerpt import omission
 from openmodelatlas.evidence.sources import Evidence
-from openmodelatlas.site.diagrams import Diagrams, select
+from openmodelatlas.site.diagrams import Diagrams, families, select
 from openmodelatlas.site.expressions import ExpressionFinder
 from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput, PageSpan
 from openmodelatlas.site.highlight import Highlighter
 from openmodelatlas.site.html import embedded, join_words, template
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
-from openmodelatlas.site.strip import cells
+from openmodelatlas.site.strip import strip_html
 from openmodelatlas.site.typesetting import Typesetter
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import numbers_text, safe_url
 
 _SHOWN_OUTPUTS = 8
 _ROOT = "⟦root⟧/"
-"""Stands in what pages share for the way to the root, which differs between them."""
+_LEVEL = "⟦level⟧/"
+"""Stand in what pages share for the ways to the root and to the level's folder, which differ between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,15 @@ class PlaceFile:
     lines: list[PlaceLine]
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What pages beside one diagram have alike: the diagram, the list of what is in it, whether it was drawn."""
+
+    diagram: str
+    listing: str
+    has_figure: bool
+
+
 class NodeHtml:
     """Renders the pages of one atlas; what pages share is rendered once.
 
@@ -61,8 +71,7 @@ class NodeHtml:
         self._highlighter = Highlighter()
         self.typesetter = Typesetter(builder.atlas.drawings.formulas)
         self._expressions = ExpressionFinder(builder.document.nodes)
-        self._diagrams = Diagrams(builder.atlas, self._linker(_ROOT))
-        self._levels: dict[str, str] = {}
+        self._levels: dict[str, _Level] = {}
         self._sizes = builder.document.sizes
 
     def page(self, page: Page, *, markdown: str | None = None) -> str:
@@ -73,22 +82,20 @@ class NodeHtml:
             markdown: its Markdown twin, for exports that scripts cannot read files from.
         """
         root = to_root(page.model, page.address)
-        level = self._level(page.level).replace(_ROOT, root)
-        if page.level != page.address:
-            level = select(level, page.address)
+        href = self._linker(root)
         rendered: str = template("page.html").render(
             page=page,
             set=self.typesetter,
             has_formulas=bool(self._atlas.drawings.formulas),
-            cells=cells(page),
-            level_html=Markup(level),  # noqa: S704  (rendered by a template)
+            strip=strip_html(page, href),
+            level_html=self._level(page, root),
             code_html=self._code(page),
             excerpts=[_excerpt_parts(source, self._atlas.lines_of(source.file)) for source in page.sources],
             arguments=_split_arguments(page.arguments),
             attributes=_split_arguments(page.attributes),
             shown_outputs=_SHOWN_OUTPUTS,
             root=root,
-            href=self._linker(root),
+            href=href,
             mechanism_href=lambda identifier: f"{root}{mechanism_folder(page.model, identifier)}/index.html",
             catalogue_href=lambda identifier: f"{root}{mechanism_folder(None, identifier)}/index.html",
             port_light=lambda port: _port_light(page, port),
@@ -101,19 +108,49 @@ class NodeHtml:
         """A function from an address to a relative link."""
         return lambda address: f"{root}{page_folder(self._model, address)}/index.html"
 
-    def _level(self, address: str) -> str:
-        """The diagram of a level with its legend and its list, as every page beside it has them."""
+    def _level_linker(self, level: str) -> Callable[[str], str]:
+        """A function from an address to a link that all pages beside one diagram share: short within the level."""
+        inside = f"{page_folder(self._model, level)}/"
+
+        def href(address: str) -> str:
+            place = f"{page_folder(self._model, address)}/index.html"
+            return _LEVEL + place[len(inside) :] if place.startswith(inside) else _ROOT + place
+
+        return href
+
+    def _level(self, page: Page, root: str) -> Markup:
+        """The diagram of the page's level with what the page is about marked, and the list of what is in it."""
+        shared = self._shared(page.level)
+        down = len(page_folder(page.model, page.address).parts) - len(page_folder(page.model, page.level).parts)
+        html = shared.diagram
+        if page.level != page.address:
+            html = select(html, page.address)
+        if page.level == page.address or not shared.has_figure:
+            html += shared.listing
+        else:
+            link = f"{_LEVEL}index.html#list"
+            html += f'<p class="alternative"><a href="{link}">The diagram as a list</a></p>'
+        # Both ways are made of dots and slashes alone.
+        return Markup(html.replace(_LEVEL, "../" * down).replace(_ROOT, root))  # noqa: S704
+
+    def _shared(self, address: str) -> _Level:
+        """What pages beside one diagram have alike."""
         found = self._levels.get(address)
         if found is None:
             level = self._builder.level_page(address)
-            found = self._levels[address] = template("inside.html").render(
-                level=level,
-                figure=self._diagrams.svg(address, f"Diagram of {level.label}"),
-                families=self._diagrams.families(address),
-                children=_split_children(level.children),
-                href=self._linker(_ROOT),
-                set=self.typesetter,
-            )
+            href = self._level_linker(address)
+            figure = Diagrams(self._atlas, href).svg(address, f"Diagram of {level.label}")
+            context = {
+                "level": level,
+                "figure": figure,
+                "families": families(self._atlas, address),
+                "children": _split_children(level.children),
+                "href": href,
+                "set": self.typesetter,
+            }
+            diagram = template("inside.html").render(context)
+            listing = template("alternative.html").render(context)
+            found = self._levels[address] = _Level(diagram, listing, figure is not None)
         return found
 
     def _code(self, page: Page) -> Markup | None:

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Callable
+
+from markupsafe import Markup, escape
 
 from openmodelatlas.site.fields import Page
+from openmodelatlas.site.latex import readable
 
-_TICK = re.compile(r"`")
+_MOST = 4
+"""Differences that a cell tells; the page tells all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One layer.
+def strip_html(page: Page, href: Callable[[str], str]) -> Markup:
+    """The cells in the order of the layers, as items of a list; empty where the model has no layers.
 
-    Attributes:
-        layer: its number, from 1.
-        variant: number of its group, from 1, for its colour.
-        address: the same place in that group.
-        note: which group it belongs to, and what differs there.
-        here: whether the page is about it.
+    Those of the page's own layers have ``aria-current``; each tells in ``data-note`` what differs in its group.
     """
-
-    layer: int
-    variant: int
-    address: str
-    note: str
-    here: bool
-
-
-def cells(page: Page) -> list[Cell]:
-    """The cells of the strip on ``page``, in the order of the layers."""
     members = set(page.layers.members)
-    found = []
-    for index, place in enumerate(page.same_place, start=1):
-        differs = f"; {'; '.join(place.differs)}" if place.differs else ""
-        note = _TICK.sub("", f"{place.label}{differs}")
-        here = bool(members) and (place.here or not any(item.here for item in page.same_place))
-        found += [
-            Cell(layer, index, place.address, f"Layer {layer}: {note}", here and layer in members)
-            for layer in place.members
-        ]
-    return sorted(found, key=lambda cell: cell.layer)
+    around = any(place.here for place in page.same_place)
+    cells: dict[int, str] = {}
+    for variant, place in enumerate(page.same_place, start=1):
+        link = escape(href(place.address))
+        note = escape("; ".join(readable(text) for text in (place.label, *place.differs[:_MOST])))
+        here = place.here or not around
+        for layer in place.members:
+            current = ' aria-current="true"' if here and layer in members else ""
+            cells[layer] = (
+                f'<li><a class="cell variant-{variant}" href="{link}" data-layer="{layer}" '
+                f'data-note="Layer {layer}: {note}"{current}>{layer}</a></li>'
+            )
+    return Markup("".join(cells[layer] for layer in sorted(cells)))  # noqa: S704  (escaped above)
