@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from openmodelatlas.annotation.knowledge import Family, Knowledge
 from openmodelatlas.drawing.drawing import Run
 from openmodelatlas.drawing.flow import Flow
-from openmodelatlas.drawing.lettering import latex_runs
+from openmodelatlas.drawing.lettering import halves_of, latex_runs, text_of, text_runs
 from openmodelatlas.drawing.level import Box, Level, Stream
 from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
@@ -79,6 +79,15 @@ class BoxWriter:
         width = max(symbols.width, line(self._shapes.numbers(dimensions), BODY, most=MOST_SHAPE).width)
         return Line(symbols.runs, BODY, width, full=symbols.full, tensor=tensor, axes=axes)
 
+    def shows_shape(self, level: Level, box: Box, tensor: str) -> bool:
+        """Whether a box with one output already says the shape of the tensor that leaves it."""
+        if box.role != "node":
+            return False
+        shown = self._given_shape(level, box, self._document.nodes[box.address])
+        own = self.shape(tensor)
+        streams = sum(stream.origin == box.index for stream in level.streams)
+        return streams == 1 and shown is not None and own is not None and shown.runs == own.runs
+
     def symbol(self, page: str, name: str) -> str | None:
         """LaTeX of a tensor as the page of a node has it."""
         known = self._knowledge.get(page)
@@ -97,7 +106,7 @@ class BoxWriter:
         return any(nodes[child].kind != "tensor" for child in nodes[address].children)
 
     def _addition(self, box: Box) -> Piece:
-        title = line([Run(self.title(box.address))], 12.0, most=150.0)
+        title = line(text_runs(_one_line(self.title(box.address))), 12.0, most=150.0)
         axis = title.width + BESIDE_CIRCLE + CIRCLE / 2
         width = axis + CIRCLE / 2 + STUB
         return Piece(width, CIRCLE, {"title": title}, {"title": (CIRCLE - title.height) / 2}, axis)
@@ -107,7 +116,7 @@ class BoxWriter:
         lines = two_lines(self._short_title(node, level.node))
         badge = badge_text(node, level.node)
         if badge is not None:
-            lines["badge"] = line([Run(badge)], BODY)
+            lines["badge"] = line([Run(badge)], BODY, bold=True)
         formula = self._formula(node)
         if formula is not None:
             lines["formula"] = formula
@@ -115,10 +124,17 @@ class BoxWriter:
             branch = node.branches[0]
             lines["formula"] = line([Run("if "), Run(_one_line(branch.test), "code")], CODE, most=MOST_FORMULA)
             lines["note"] = line([Run(branch_text(node))], BODY, most=MOST_TITLE + 60)
-        shape = next((self.shape(port.tensor) for port in node.outputs), None)
+        shape = self._given_shape(level, box, node)
         if shape is not None:
             lines["shape"] = shape
         return lines
+
+    def _given_shape(self, level: Level, box: Box, node: Node) -> Line | None:
+        """Shape of what a box gives to others on the level; of its first output if it gives them nothing."""
+        streams = [stream for stream in level.streams if stream.origin == box.index]
+        given = next((stream.tensor for stream in streams if any(stream.kind(use) != "state" for use in stream.uses)), None)
+        tensor = given or next((port.tensor for port in node.outputs), None)
+        return None if tensor is None else self.shape(tensor)
 
     def _short_title(self, node: Node, around: Node) -> str:
         title = _one_line(self.title(node.address))
@@ -150,7 +166,7 @@ class BoxWriter:
         return [known.symbols[port.tensor] for port in node.outputs if port.tensor in known.symbols]
 
     def _terminal_lines(self, level: Level, box: Box) -> dict[str, Line]:
-        lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_NAME)}
+        lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_TITLE)}
         if not box.tensors or len(box.tensors) == 1:
             shape = self.shape(box.address)
             if shape is not None:
@@ -173,7 +189,7 @@ class BoxWriter:
             return "input of the model" if box.address in self._document.inputs else ""
         if seen == around.address:
             return "from the round before"
-        return f"from {_one_line(self.title(seen))}"
+        return f"from {text_of(text_runs(_one_line(self.title(seen))))}"
 
     def seen_from(self, around: Node, source: str | None) -> str | None:
         """The outermost node that is or encloses ``source`` and does not enclose ``around``; itself if that is inside."""
@@ -223,24 +239,19 @@ class BoxWriter:
 
 def two_lines(title: str) -> dict[str, Line]:
     """A title on one line or two."""
-    whole = line([Run(title)], TITLE, bold=True)
+    runs = text_runs(title)
+    whole = line(runs, TITLE, bold=True)
     if whole.width <= MOST_TITLE:
         return {"title": whole}
-    words = title.split(" ")
-    fits = [
-        place
-        for place in range(1, len(words))
-        if line([Run(" ".join(words[:place]))], TITLE, bold=True).width <= MOST_TITLE
-    ]
-    if not fits:
-        return {"title": line([Run(title)], TITLE, bold=True, most=MOST_TITLE)}
-    halves = [(" ".join(words[:place]), " ".join(words[place:])) for place in fits]
-    measured = [(line([Run(a)], TITLE, bold=True), line([Run(b)], TITLE, bold=True)) for a, b in halves]
+    halves = [(line(a, TITLE, bold=True), line(b, TITLE, bold=True)) for a, b in halves_of(runs)]
+    measured = [pair for pair in halves if pair[0].width <= MOST_TITLE]
+    if not measured:
+        return {"title": line(runs, TITLE, bold=True, most=MOST_TITLE)}
     first, second = min(measured, key=lambda pair: max(pair[0].width, pair[1].width))
     if second.width > MOST_TITLE:
         first, second = measured[-1]
         second = line(second.runs, TITLE, bold=True, most=MOST_TITLE)
-        first = Line(first.runs, first.size, first.width, full=title)
+        first = Line(first.runs, first.size, first.width, full="".join(run.text for run in runs))
     return {"title": first, "title_end": second}
 
 

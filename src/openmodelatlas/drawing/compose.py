@@ -119,6 +119,8 @@ class _Plan:
             hang = {"input": 1.0, "output": 0.0}.get(box.role, 0.5)
             item = Item(piece.width, piece.height, inputs, outputs, fixed=fixed, spine=box.spine, hang=hang)
             item.minor = _is_minor(box)
+            if not fixed and not box.spine:
+                item.main_in, item.main_out = _main(ins[box.index]), _main(outs[box.index])
             if not ins[box.index] and not outs[box.index]:
                 item.near = box.index + 1 if box.index + 1 < len(self.level.boxes) else None
             self.items.append(item)
@@ -163,7 +165,8 @@ class _Plan:
                     ends[reach] = self._knot(trunk, stream, reach, done, ends[done])
                 done = reach
             (source, port), way = ends[done]
-            last = self._link(source, port, use.target, self._in_port(use), spine=use.spine)
+            near = bool(done) and self._is_late(stream, done)
+            last = self._link(source, port, use.target, self._in_port(use), spine=use.spine, tight=near)
             trunk.paths.append([*way, last])
         return trunk
 
@@ -182,14 +185,21 @@ class _Plan:
         trunk.knots[reach] = item
         self.knot_steps[item] = steps
         (source, port), way = before
-        return (item, 0), [*way, self._link(source, port, item, 0, spine=spine, tight=True)]
+        late = self._is_late(stream, reach)
+        return (item, 0), [*way, self._link(source, port, item, 0, spine=spine, tight=not late)]
+
+    def _is_late(self, stream: Stream, reach: tuple[str, ...]) -> bool:
+        """Whether plumbing stands near its reader: where others read the tensor too, so that their lines are one."""
+        return len(stream.uses) > 1 and sum(use.via[: len(reach)] == reach for use in stream.uses) == 1
 
     def _is_labelled(self, stream: Stream) -> bool:
         """What enters or leaves says itself what it is; so a line between it and one box needs no label."""
         origin = self.level.boxes[stream.origin]
         if origin.role == "input":
             return False
-        return any(self.level.boxes[use.target].role != "output" for use in stream.uses)
+        if all(self.level.boxes[use.target].role == "output" for use in stream.uses):
+            return False
+        return bool(stream.name) or not self.writer.shows_shape(self.level, origin, stream.tensor)
 
     def _add(self, piece: Piece, *, spine: bool, hang: float) -> int:
         self.pieces.append(piece)
@@ -390,7 +400,7 @@ def _circle_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> 
 
 def _box_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tuple[list[float], list[float]]:
     """Ports along the sides; a single line that matters is in the middle, with the others at its right."""
-    inner = [max(1, len(each) - 1) if each.count(False) == 1 else (len(each) - 1) / 2 for each in (ins, outs)]
+    inner = [len(each) - 1 if _main(each) is not None else (len(each) - 1) / 2 for each in (ins, outs)]
     piece.width = max(piece.width, (max(inner) + 1) * 2 * PORT_GAP)
     if box.spine and len(ins) + len(outs) > 2:  # the spine is the leftmost of both
         most = max(len(ins), len(outs))
@@ -403,11 +413,18 @@ def _box_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tup
     return _ports(piece.width, ins), _ports(piece.width, outs)
 
 
+def _main(minor: list[bool]) -> int | None:
+    """The one line of several that matters, ``None`` if there is not exactly one."""
+    return minor.index(False) if minor.count(False) == 1 and len(minor) > 1 else None
+
+
 def _ports(width: float, minor: list[bool]) -> list[float]:
-    if minor.count(False) == 1 and len(minor) > 1:
-        beside = _spread(width / 2, len(minor) - 1)
-        return [width / 2, *[width / 2 + each for each in beside]]
-    return _spread(width, len(minor))
+    main = _main(minor)
+    if main is None:
+        return _spread(width, len(minor))
+    places = [round(width / 2 + each, 2) for each in _spread(width / 2, len(minor) - 1)]
+    places.insert(main, width / 2)
+    return places
 
 
 def _spread(width: float, count: int) -> list[float]:

@@ -168,3 +168,38 @@ def text_of(runs: Sequence[Run]) -> str:
 
 def _alike(first: Run, second: Run) -> bool:
     return (first.style, first.level, first.axis) == (second.style, second.level, second.axis)
+
+
+_DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
+
+
+def text_runs(text: str) -> tuple[Run, ...]:
+    """A title or sentence on one line: code between backticks, LaTeX between dollar signs."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return (Run(text),)
+    runs: list[Run] = []
+    for number, part in enumerate(parts):
+        if number % 2:
+            runs.append(Run(part, "code"))
+            continue
+        position = 0
+        for found in _DOLLAR.finditer(part):
+            runs.append(Run(part[position : found.start()]))
+            runs += latex_runs(found[1]) or (Run(found[1]),)
+            position = found.end()
+        runs.append(Run(part[position:]))
+    return joined(runs)
+
+
+def halves_of(runs: Sequence[Run]) -> list[tuple[tuple[Run, ...], tuple[Run, ...]]]:
+    """The ways to break a line at a blank, each as the two lines."""
+    found: list[tuple[tuple[Run, ...], tuple[Run, ...]]] = []
+    for number, run in enumerate(runs):
+        for place, sign in enumerate(run.text):
+            if sign == " " and (number or place) and (number < len(runs) - 1 or place < len(run.text) - 1):
+                first, second = run.text[:place], run.text[place + 1 :]
+                before = joined([*runs[:number], Run(first, run.style, run.level)])
+                after = joined([Run(second, run.style, run.level), *runs[number + 1 :]])
+                found.append((before, after))
+    return found

@@ -51,12 +51,14 @@ class Use:
         name: what the reader calls it.
         via: plumbing of this level that it passes.
         spine: whether the spine runs along it.
+        state: whether what flows along it is state of another phase.
     """
 
     target: int
     name: str
     via: tuple[str, ...] = ()
     spine: bool = False
+    state: bool = False
 
 
 @dataclass
@@ -67,7 +69,7 @@ class Stream:
         tensor: its address, or the true name of a parameter.
         origin: number of the box it comes from.
         name: what the code calls it; empty if it has no name.
-        state: whether it is state: of another phase, or carried from layer to layer beside the spine.
+        state: whether it is carried from layer to layer beside the spine.
         uses: its readers.
     """
 
@@ -81,7 +83,7 @@ class Stream:
         """How the line to a reader is drawn."""
         if use.spine:
             return "residual"
-        return "state" if self.state else "data"
+        return "state" if self.state or use.state else "data"
 
 
 @dataclass
@@ -157,15 +159,44 @@ class _Reader:
         return box
 
     def _read_port(self, child: Node, port: Port) -> None:
+        passed = self._passed(child, port)
+        if passed is not None:
+            maker, tensor, rest = passed
+            self._use(self.boxes[maker], tensor, self._given_name(maker, tensor), child.address, port.name, rest)
+            return
         inside = tuple(address for address in port.via if address in self.plumbing)
         outside = tuple(address for address in port.via if not self._is_within(address))
         maker = self._maker(port.tensor, child, port.name)
         if maker is not None and maker != child.address:
-            name = self._given_name(maker, port)
+            name = self._given_name(maker, port.tensor)
             self._use(self.boxes[maker], port.tensor, name, child.address, port.name, inside)
             return
         box = self._terminal(port, outside)
         self._use(box, port.tensor, box.name, child.address, port.name, inside)
+
+    def _passed(self, child: Node | None, port: Port) -> tuple[str, str, tuple[str, ...]] | None:
+        """The last box of this level that a tensor passes on its way, which only rearranges it.
+
+        Returns:
+            The box, the tensor that leaves it, and the plumbing after it; ``None`` if there is no such box.
+        """
+        for place in range(len(port.via) - 1, -1, -1):
+            box = self.flow.child_of(self.node.address, port.via[place])
+            if box is None or box not in self.boxes or (child is not None and self.order[box] >= self.order[child.address]):
+                continue
+            steps = [self.flow.document.nodes[port.via[place]].outputs, self.flow.document.nodes[box].outputs]
+            tensor = next((given.tensor for given in steps[1]), steps[0][0].tensor if steps[0] else port.tensor)
+            last = {given.tensor for given in steps[0]}
+            given_on = next((given.tensor for given in steps[1] if given.tensor in last), None)
+            if given_on is None and box == self._around(port.tensor):
+                return None
+            tensor = given_on or tensor
+            return box, tensor, tuple(each for each in port.via[place + 1 :] if each in self.plumbing)
+        return None
+
+    def _around(self, tensor: str) -> str | None:
+        producer = self.flow.producer(tensor)
+        return None if producer is None else self.flow.child_of(self.node.address, producer)
 
     def _maker(self, tensor: str, child: Node, name: str) -> str | None:
         """The box on this level that gives ``tensor`` to ``child``; ``None`` if it comes from outside.
@@ -185,12 +216,12 @@ class _Reader:
             return None
         return found
 
-    def _given_name(self, maker: str, port: Port) -> str:
+    def _given_name(self, maker: str, tensor: str) -> str:
         node = self.flow.document.nodes[maker]
         for given in node.outputs:
-            if given.tensor == port.tensor and given.name not in ("output", ""):
+            if given.tensor == tensor and given.name not in ("output", ""):
                 return given.name
-        made = self.flow.document.nodes.get(port.tensor)
+        made = self.flow.document.nodes.get(tensor)
         return (made.tensor.variable or "") if made is not None and made.tensor is not None else ""
 
     def _renames(self, child: Node) -> None:
@@ -217,15 +248,24 @@ class _Reader:
     def _use(self, origin: Box, tensor: str, name: str, target: str, read_as: str, via: tuple[str, ...]) -> None:
         self._connect(origin, tensor, name, self.boxes[target], read_as, via)
 
-    def _connect(self, origin: Box, tensor: str, name: str, target: Box, read_as: str, via: tuple[str, ...]) -> Stream:
+    def _connect(
+        self,
+        origin: Box,
+        tensor: str,
+        name: str,
+        target: Box,
+        read_as: str,
+        via: tuple[str, ...],
+        *,
+        state: bool = False,
+    ) -> None:
         stream = self.streams.get((origin.index, tensor))
         if stream is None:
             stream = Stream(tensor, origin.index, name)
             self.streams[origin.index, tensor] = stream
             self.level.streams.append(stream)
         if not any(use.target == target.index and use.via == via for use in stream.uses):
-            stream.uses.append(Use(target.index, read_as, via))
-        return stream
+            stream.uses.append(Use(target.index, read_as, via, state=state))
 
     def _is_handed_on(self, tensor: str) -> bool:
         """Whether ``tensor`` leaves only as state for another phase."""
@@ -241,6 +281,9 @@ class _Reader:
         via = tuple(address for address in port.via if address in self.plumbing)
         producer = self.flow.producer(tensor)
         maker = self.renamed.get((tensor, port.name))
+        passed = self._passed(None, port)
+        if passed is not None:
+            maker, tensor, via = passed
         if maker is None and producer is not None:
             maker = self.flow.child_of(self.node.address, producer)
         if maker in self.plumbing:
@@ -248,7 +291,7 @@ class _Reader:
             via = (*steps, *via)
         if maker is not None and maker in self.boxes:
             origin = self.boxes[maker]
-            name = self._given_name(maker, port) or port.name
+            name = self._given_name(maker, tensor) or port.name
         else:
             found = [box for (known, _), box in self.terminals.items() if known == tensor]
             if not found:
@@ -292,7 +335,7 @@ class _Reader:
                 else:
                     origin = self._box("input", tensors[0], name=name, state=True, tensors=tuple(tensors))
                     origin.source = self.flow.producer(tensors[0])
-                self._connect(origin, tensors[0], name, box, name, ()).state = True
+                self._connect(origin, tensors[0], name, box, name, (), state=True)
             given = [
                 each
                 for each in self.flow.state_out[child.address]
@@ -300,7 +343,7 @@ class _Reader:
             ]
             if given:
                 target = self._box("output", given[0], name=self._names(given), state=True, tensors=tuple(given))
-                self._connect(box, given[0], target.name, target, target.name, ()).state = True
+                self._connect(box, given[0], target.name, target, target.name, (), state=True)
 
     def _names(self, tensors: Iterable[str]) -> str:
         nodes = self.flow.document.nodes

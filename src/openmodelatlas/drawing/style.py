@@ -47,6 +47,7 @@ STYLE = (
     ".diagram .role-input .frame,.diagram .role-output .frame{fill:var(--d-paper);stroke-dasharray:3 3}"
     ".diagram .role-step .frame{fill:var(--d-paper);stroke-width:1}"
     ".diagram .is-branch .frame{stroke-dasharray:6 3}"
+    ".diagram .idle .frame{fill:var(--d-paper)}"
     ".diagram .plus{stroke:var(--d-own,var(--d-ink));stroke-width:1.6;fill:none}"
     ".diagram .shape,.diagram .note,.diagram .label{fill:var(--d-soft)}"
     ".diagram .code{font-family:var(--d-mono)}"

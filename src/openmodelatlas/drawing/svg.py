@@ -50,6 +50,7 @@ class _Writer:
         self.selected = selected
         self.by_id: Mapping[str, DrawnNode] = {node.id: node for node in drawing.nodes}
         self.owner = _owners(drawing)
+        self.linked = {end for edge in drawing.edges for end in (edge.source, edge.target)}
         self.prefix = "d" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:8]
 
     def text(self) -> str:
@@ -130,6 +131,8 @@ class _Writer:
             classes.insert(1, f"family-{node.family}")
         if node.note is not None and node.role == "node":
             classes.append("is-branch")
+        if node.role == "node" and node.id not in self.linked:
+            classes.append("idle")
         if node.address == self.selected and node.role in ("node", "addition", "step"):
             classes.append("selected")
         opens = " data-opens" if node.opens and self.inline else ' data-opens=""' if node.opens else ""

@@ -14,6 +14,7 @@ class Item:
         inputs, outputs: distances of the ports from the left side.
         fixed: whether the order of the ports is given; else it may change to avoid crossings.
         spine: whether it stands on the spine.
+        main_in, main_out: ports that stand in the middle of their side, whatever is beside them; ``None`` for none.
         minor: whether lines from and to it may bend so that others are straight.
         near: an item whose row it joins if it has no links, ``None`` for the first row.
         hang: where it stands in its row: 0 at the top, 0.5 in the middle, 1 at the bottom.
@@ -27,6 +28,8 @@ class Item:
     outputs: list[float] = field(default_factory=list)
     fixed: bool = True
     spine: bool = False
+    main_in: int | None = None
+    main_out: int | None = None
     minor: bool = False
     near: int | None = None
     hang: float = 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from openmodelatlas.drawing.layered.graph import Layered, Segment
 
@@ -15,46 +16,75 @@ _MANY = 400
 
 def arrange(graph: Layered) -> None:
     """Orders every row, and the ports of items that leave their order open, so that few lines cross."""
-    _start(graph)
-    best = [list(row) for row in graph.rows]
-    least = crossings(graph)
+    small = len(graph.slots) <= _MANY
+    best: list[list[int]] = []
+    least: tuple[int, int] | None = None
+    for start in range(3 if small else 1):
+        _start(graph, start)
+        count, rows = _improve(graph, _SWEEPS if small else 4, small=small)
+        if least is None or count < least:
+            least, best = count, rows
+        if not least[0]:
+            break
+    graph.rows[:] = best
+    _turn_ports(graph)
+
+
+def _improve(graph: Layered, sweeps: int, *, small: bool) -> tuple[tuple[int, int], list[list[int]]]:
+    """Sorts rows by their neighbours, down and up, and gives the best order that was passed."""
+    _turn_ports(graph)
     above, below = _neighbours(graph)
-    sweeps = _SWEEPS if len(graph.slots) <= _MANY else 4
+    best = [list(row) for row in graph.rows]
+    least = _cost(graph)
     for sweep in range(sweeps):
-        if not least:
+        if not least[0]:
             break
         down = sweep % 2 == 0
         rows = range(1, len(graph.rows)) if down else range(len(graph.rows) - 2, -1, -1)
         for row in rows:
             _sort(graph, row, above if down else below, down=down)
         _turn_ports(graph)
-        if len(graph.slots) <= _MANY:
+        if small:
             _transpose(graph)
-        count = crossings(graph)
+        count = _cost(graph)
         if count < least:
             least, best = count, [list(row) for row in graph.rows]
-    graph.rows[:] = best
-    _turn_ports(graph)
+    return least, best
 
 
-def _start(graph: Layered) -> None:
-    """Rows in order of a walk along the links, which keeps together what belongs together."""
+def _cost(graph: Layered) -> tuple[int, int]:
+    """Crossings, and how far the rows are from the order of the code."""
+    turned = 0
+    for row in graph.rows:
+        items = [slot for slot in row if graph.slots[slot].item is not None]
+        turned += sum((_is_minor(graph, a), a) > (_is_minor(graph, b), b) for a, b in pairwise(items))
+    return crossings(graph), turned
+
+
+def _start(graph: Layered, start: int) -> None:
+    """Rows in order of a walk along the links, which keeps together what belongs together; or in order of the code."""
     seen: dict[int, int] = {}
     after: dict[int, list[Segment]] = defaultdict(list)
     for gap in graph.gaps:
         for segment in gap:
             after[segment.upper].append(segment)
-    for root in [slot for row in graph.rows for slot in row]:
+    for root in [slot for row in graph.rows for slot in sorted(row)]:
         stack = [root]
         while stack:
             slot = stack.pop()
             if slot in seen:
                 continue
-            seen[slot] = len(seen)
-            stack += [segment.lower for segment in sorted(after[slot], key=lambda each: (-each.out, not each.spine))]
+            seen[slot] = len(seen) if start != 1 else slot
+            ways = sorted(after[slot], key=lambda each: (_is_minor(graph, each.lower), each.out, not each.spine))
+            stack += [each.lower for each in (ways if start == 2 else reversed(ways))]
     linked = {end for gap in graph.gaps for segment in gap for end in (segment.upper, segment.lower)}
     for row in graph.rows:
         row.sort(key=lambda slot: (not graph.slots[slot].spine, slot not in linked, seen[slot]))
+
+
+def _is_minor(graph: Layered, slot: int) -> bool:
+    item = graph.slots[slot].item
+    return item is not None and graph.items[item].minor
 
 
 def _neighbours(graph: Layered) -> tuple[dict[int, list[Segment]], dict[int, list[Segment]]]:
@@ -127,10 +157,20 @@ def _reorder(graph: Layered, gap: Sequence[Segment], key: Callable[[Segment], fl
         if len(ports) < 2:
             continue
         offsets = graph.items[item].outputs if lower_side else graph.items[item].inputs
+        main = graph.items[item].main_out if lower_side else graph.items[item].main_in
         chosen = sorted(offsets[port] for port in ports)
-        by_place = sorted(ports, key=lambda port: (sum(ports[port]) / len(ports[port]), offsets[port]))
+        by_place = sorted(ports, key=lambda port: (sum(ports[port]) / len(ports[port]), offsets[port]))  # noqa: B023
+        if main is not None and main in ports:
+            chosen = _around_main(graph.items[item].width, by_place.index(main), len(by_place))
         for port, offset in zip(by_place, chosen, strict=True):
             offsets[port] = offset
+
+
+def _around_main(width: float, main: int, count: int) -> list[float]:
+    """Distances of ports of which one stands in the middle."""
+    left = [width / 2 * (place + 1) / (main + 1) for place in range(main)]
+    right = [width / 2 * (1 + (place + 1) / (count - main)) for place in range(count - main - 1)]
+    return [*left, width / 2, *right]
 
 
 def crossings(graph: Layered) -> int:
