@@ -29,10 +29,13 @@ def describe_operation(function: str, arguments: Mapping[str, Any], axes: Sequen
         arguments: encoded arguments that are no tensors, by name or by position (``"1"``; the first input is 0).
         axes: the sizes of the first input's axes in words (``T positions``), to name an axis by what lies along it.
     """
+    kernel = _kernel_sentence(function)
+    if kernel is not None:
+        return kernel
     name, in_place = operation_name(function)
     entry = OPERATIONS.get(name)
     if entry is None:
-        return _kernel_sentence(function) or f"Runs `{function}`."
+        return f"Runs `{function}`."
     if name in _JOINING:
         axes = ()
     signature, sentences = entry
@@ -47,8 +50,8 @@ def describe_operation(function: str, arguments: Mapping[str, Any], axes: Sequen
 
 
 def _kernel_sentence(function: str) -> str | None:
-    """What a stand-in says of the kernel that it replaces."""
-    if function.startswith("torch."):
+    """What a stand-in says of the kernel that it replaces; ``None`` for torch's own functions and unknown ones."""
+    if function.startswith("torch.") or "." not in function:
         return None
     from openmodelatlas.annotation.kernel_specs import specs
 
@@ -58,7 +61,7 @@ def _kernel_sentence(function: str) -> str | None:
 
 def name_arguments(function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with positions (``"1"``) replaced by names where the table knows them; order kept."""
-    entry = OPERATIONS.get(operation_name(function)[0])
+    entry = OPERATIONS.get(operation_name(function)[0]) if _kernel_sentence(function) is None else None
     return _by_name(entry[0].split(), arguments) if entry is not None else dict(arguments)
 
 

@@ -38,7 +38,9 @@ def formula(node: Node, symbols: Symbols) -> Formula | None:
             meaning=f"{symbol.meaning}{shape}",
             addresses=_addresses(bound.get(symbol.argument), symbols),
         )
-    return Formula(latex=_lit(spec.formula, terms), terms=tuple(terms.values()), check=UNCHECKED)
+    latex = _lit(spec.formula, terms)
+    lit = tuple(term for term in terms.values() if f"light={term.id}}}" in latex)
+    return Formula(latex=latex, terms=lit, check=UNCHECKED)
 
 
 def _lit(formula: str, terms: dict[str, Term]) -> str:
@@ -47,7 +49,7 @@ def _lit(formula: str, terms: dict[str, Term]) -> str:
         return formula
     longest = sorted(terms, key=len, reverse=True)
     names = "|".join(re.escape(latex) for latex in longest)
-    pattern = re.compile(rf"(?<![A-Za-z\\])(?P<symbol>{names})(?![A-Za-z]|_)|{_COMMANDS}")
+    pattern = re.compile(rf"(?<![A-Za-z\\])(?P<symbol>{names})(?![A-Za-z])|{_COMMANDS}")
 
     def mark(match: re.Match[str]) -> str:
         latex = match["symbol"]

@@ -257,7 +257,8 @@ class Terms:
             return Piece(next((letter for letter in letters if letter not in used), "t"), ATOM)
         latex = known.latex
         while latex in used:  # another tensor under the same name: what it was before, or becomes
-            latex = f"{{{latex}}}'" if "^" in latex else f"{latex}'"
+            closed = "^" in latex or ("'" in latex and not latex.endswith("'"))
+            latex = f"{{{latex}}}'" if closed else f"{latex}'"
         return symbol(latex)
 
     def _candidates(self, name: str, result: str, lines: Lines | None) -> Iterator[Piece]:
