@@ -132,7 +132,9 @@ class BoxWriter:
     def _given_shape(self, level: Level, box: Box, node: Node) -> Line | None:
         """Shape of what a box gives to others on the level; of its first output if it gives them nothing."""
         streams = [stream for stream in level.streams if stream.origin == box.index]
-        given = next((stream.tensor for stream in streams if any(stream.kind(use) != "state" for use in stream.uses)), None)
+        given = next(
+            (stream.tensor for stream in streams if any(stream.kind(use) != "state" for use in stream.uses)), None
+        )
         tensor = given or next((port.tensor for port in node.outputs), None)
         return None if tensor is None else self.shape(tensor)
 
@@ -192,7 +194,7 @@ class BoxWriter:
         return f"from {text_of(text_runs(_one_line(self.title(seen))))}"
 
     def seen_from(self, around: Node, source: str | None) -> str | None:
-        """The outermost node that is or encloses ``source`` and does not enclose ``around``; itself if that is inside."""
+        """The outermost node that is or encloses ``source`` but not ``around``; ``around`` itself if that is inside."""
         if source is None:
             return None
         enclosing = {each.address for each in self._flow.ancestors(around.address)}
@@ -273,7 +275,8 @@ def _stacked(lines: dict[str, Line], *, opens: bool) -> Piece:
         elif name == "title_end":
             tops[name] = y
         else:
-            y += 1.5
+            raised = any(run.level > 0 for run in lines[name].runs)
+            y += 4.0 if raised else 1.5
             tops[name] = y
         width = max(width, taken)
         y += lines[name].height

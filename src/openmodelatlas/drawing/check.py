@@ -150,7 +150,7 @@ def _overlaps(boxes: Sequence[_Area], texts: Sequence[_Area], only: str = "") ->
                 continue
             if first.meets(second):
                 boxed = first_box + second_box
-                kind: Kind = ("text over text", "text over box", "box over box")[boxed]  # type: ignore[assignment]
+                kind: Kind = ("text over text", "text over box", "box over box")[boxed]
                 yield Fault(kind, f"{first.what} and {second.what}")
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-
-import msgspec
 
 from openmodelatlas.drawing.boxes import (
     CIRCLE,
+    CLOSER_GAP,
     LABEL_GAP,
     MARK_HEIGHT,
     MARK_WIDTH,
     STEP_GAP,
     STEP_HEIGHT,
-    STUB,
     BoxWriter,
 )
 from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Point
@@ -24,12 +22,16 @@ from openmodelatlas.drawing.layered.layout import lay_out
 from openmodelatlas.drawing.layered.route import simplified
 from openmodelatlas.drawing.level import Box, Level, Stream, Use
 from openmodelatlas.drawing.pieces import Piece
+from openmodelatlas.drawing.ports import box_ports, circle_ports, is_minor, main_line, stretches
+from openmodelatlas.drawing.straighten import straightened
+
+Layout = tuple[list[Item], list[list[Point]], float, float]
+"""Items in place, routes of the links, width and height."""
+
+LayOut = Callable[[list[Item], list[Link]], Layout]
 
 MARGIN = 16.0
 """Around a diagram."""
-
-PORT_GAP = 16.0
-"""Between two ports of a box, at least."""
 
 
 @dataclass
@@ -52,13 +54,13 @@ class Composer:
 
     def __init__(self, writer: BoxWriter) -> None:
         self._writer = writer
-        self._known: dict[object, tuple[list[Item], list[list[Point]], float, float]] = {}
+        self._known: dict[object, Layout] = {}
 
     def draw(self, level: Level) -> Drawing:
         """The diagram of ``level``."""
         return _Plan(self._writer, level, self._lay_out).drawing()
 
-    def _lay_out(self, items: list[Item], links: list[Link]) -> tuple[list[Item], list[list[Point]], float, float]:
+    def _lay_out(self, items: list[Item], links: list[Link]) -> Layout:
         key = (
             tuple(
                 (item.width, item.height, tuple(item.inputs), tuple(item.outputs), item.fixed, item.spine, item.hang)
@@ -76,10 +78,10 @@ class Composer:
 class _Plan:
     """One level on its way to a drawing."""
 
-    def __init__(self, writer: BoxWriter, level: Level, layer_out: object) -> None:
+    def __init__(self, writer: BoxWriter, level: Level, lay_out: LayOut) -> None:
         self.writer = writer
         self.level = level
-        self.layer_out = layer_out
+        self.lay_out = lay_out
         self.pieces: list[Piece] = [writer.box(level, box) for box in level.boxes]
         self.items: list[Item] = []
         self.links: list[Link] = []
@@ -89,14 +91,14 @@ class _Plan:
         """Lays out and puts everything in place."""
         self._box_items()
         trunks = [self._trunk(stream) for stream in self.level.streams]
-        self.items, routes, width, height = self.layer_out(self.items, self.links)  # type: ignore[operator]
+        self.items, routes, width, height = self.lay_out(self.items, self.links)
         self._shift(routes)
         nodes = tuple(self._node(box) for box in self.level.boxes)
         knots: list[Knot] = []
         edges: list[DrawnEdge] = []
         for stream, trunk in zip(self.level.streams, trunks, strict=True):
             self._draw_stream(stream, trunk, routes, edges, knots)
-        edges = self._straightened(edges)
+        edges = straightened(edges, self.level.boxes, self.items)
         return Drawing(
             width=round(width + 2 * MARGIN, 1),
             height=round(height + 2 * MARGIN, 1),
@@ -110,17 +112,17 @@ class _Plan:
         outs: dict[int, list[bool]] = defaultdict(list)
         for stream in self.level.streams:
             leaves = [self.level.boxes[use.target] for use in stream.uses]
-            outs[stream.origin].append(all(_is_minor(box) for box in leaves))
+            outs[stream.origin].append(all(is_minor(box) for box in leaves))
             for use in stream.uses:
-                ins[use.target].append(_is_minor(self.level.boxes[stream.origin]) and not use.spine)
+                ins[use.target].append(is_minor(self.level.boxes[stream.origin]) and not use.spine)
         for box, piece in zip(self.level.boxes, self.pieces, strict=True):
             fixed = box.role == "addition"
-            inputs, outputs = (_circle_ports if fixed else _box_ports)(box, piece, ins[box.index], outs[box.index])
+            inputs, outputs = (circle_ports if fixed else box_ports)(box, piece, ins[box.index], outs[box.index])
             hang = {"input": 1.0, "output": 0.0}.get(box.role, 0.5)
             item = Item(piece.width, piece.height, inputs, outputs, fixed=fixed, spine=box.spine, hang=hang)
-            item.minor = _is_minor(box)
+            item.minor = is_minor(box)
             if not fixed and not box.spine:
-                item.main_in, item.main_out = _main(ins[box.index]), _main(outs[box.index])
+                item.main_in, item.main_out = main_line(ins[box.index]), main_line(outs[box.index])
             if not ins[box.index] and not outs[box.index]:
                 item.near = box.index + 1 if box.index + 1 < len(self.level.boxes) else None
             self.items.append(item)
@@ -154,12 +156,12 @@ class _Plan:
                 head = [self._link(*start, trunk.label, 0, spine=spine, tight=True)]
                 start = (trunk.label, 0)
         ends: dict[tuple[str, ...], tuple[tuple[int, int], list[int]]] = {(): (start, head)}
-        stretches = _stretches([use.via for use in stream.uses])
+        ends_of = stretches([use.via for use in stream.uses])
         for use in stream.uses:
             done: tuple[str, ...] = ()
             while done != use.via:
                 reach = next(
-                    each for each in stretches if each[: len(done)] == done != each and use.via[: len(each)] == each
+                    each for each in ends_of if each[: len(done)] == done != each and use.via[: len(each)] == each
                 )
                 if reach not in ends:
                     ends[reach] = self._knot(trunk, stream, reach, done, ends[done])
@@ -222,11 +224,19 @@ class _Plan:
             title = piece.lines["title"].at(item.x, item.y + piece.tops["title"])
             x = item.x + piece.axis - CIRCLE / 2
             return DrawnNode(
-                id=str(box.index), address=address, link=address, role="addition", x=round(x, 2), y=round(item.y, 2),
-                width=CIRCLE, height=CIRCLE, family=self.writer.family(address) or "residual", title=title,
-            )  # fmt: skip
+                id=str(box.index),
+                address=address,
+                link=address,
+                role="addition",
+                x=round(x, 2),
+                y=round(item.y, 2),
+                width=CIRCLE,
+                height=CIRCLE,
+                family=self.writer.family(address) or "residual",
+                title=title,
+            )
         texts = {name: self._text(piece, item, name) for name in piece.lines}
-        node = self.writer_node(box)
+        node = self.writer.node(box.address) if box.role == "node" else None
         return DrawnNode(
             id=str(box.index),
             address=address,
@@ -246,10 +256,6 @@ class _Plan:
             opens=node is not None and self.writer.opens(address),
             note=texts.get("note"),
         )
-
-    def writer_node(self, box: Box):  # type: ignore[no-untyped-def]
-        """The node of a box, ``None`` for what enters or leaves."""
-        return self.writer.node(box.address) if box.role == "node" else None
 
     def _link_of(self, box: Box) -> str | None:
         if box.role == "node":
@@ -301,36 +307,6 @@ class _Plan:
                 )
             )
 
-    def _straightened(self, edges: list[DrawnEdge]) -> list[DrawnEdge]:
-        """Updates come to their addition straight from the side where nothing is in the way."""
-        made = list(edges)
-        for number, edge in enumerate(edges):
-            target = self.level.boxes[int(edge.target)]
-            if target.role != "addition" or len(edge.points) < 5 or edge.points[-1][1] != edge.points[-2][1]:
-                continue
-            column, end = edge.points[-5][0], edge.points[-1]
-            if edge.points[-5][0] != edge.points[-4][0] or column < end[0] + CIRCLE:
-                continue
-            corner = (column, end[1])
-            others = [each for index, each in enumerate(made) if index != number and each.tensor != edge.tensor]
-            blocked = any(
-                _meets(start, stop, points)
-                for start, stop in ((edge.points[-4], corner), (corner, end))
-                for points in (*(each.points for each in others), *self._outlines(target.index))
-            )
-            if not blocked:
-                made[number] = replace_points(edge, (*edge.points[:-4], corner, end))
-        return made
-
-    def _outlines(self, but: int) -> list[tuple[Point, ...]]:
-        """The outlines of all pieces but one, as closed lines."""
-        found = []
-        for index, item in enumerate(self.items):
-            if index != but:
-                left, top, right, bottom = item.x - 6, item.y - 2, item.x + item.width + 6, item.y + item.height + 2
-                found.append(((left, top), (right, top), (right, bottom), (left, bottom), (left, top)))
-        return found
-
     def _into_circle(self, box: Box, x: float) -> list[Point]:
         item, piece = self.items[box.index], self.pieces[box.index]
         middle = item.y + CIRCLE / 2
@@ -367,10 +343,11 @@ class _Plan:
                     width=round(width, 2),
                     height=STEP_HEIGHT,
                     title=text.at(axis, top + (STEP_HEIGHT - text.height) / 2, middle=True),
-                )  # fmt: skip
+                )
             )
         shape = piece.lines.get("shape")
-        corner = (axis - piece.axis, item.y + (STEP_HEIGHT - MARK_HEIGHT) / 2)
+        first = piece.lines[f"step {steps[0]}"].width / 2 + 8
+        corner = (axis - first - CLOSER_GAP - MARK_WIDTH, item.y + (STEP_HEIGHT - MARK_HEIGHT) / 2)
         return Knot(
             tensor=stream.tensor,
             x=round(axis - MARK_WIDTH / 2, 2),
@@ -384,78 +361,3 @@ class _Plan:
             else shape.at(axis + piece.tops["end"], item.y + item.height - (STEP_HEIGHT + shape.height) / 2),
             steps=tuple(boxes),
         )
-
-
-def _is_minor(box: Box) -> bool:
-    """Whether lines to and from a box may bend for the sake of others: what enters and leaves beside the spine."""
-    return box.role in ("input", "output") and not box.spine
-
-
-def _circle_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tuple[list[float], list[float]]:
-    """The stream comes from above, updates at the right."""
-    update = piece.axis + CIRCLE / 2 + STUB - 1
-    inputs = [piece.axis, *[update + 8 * each for each in range(len(ins) - 1)]]
-    return inputs, [piece.axis] * max(1, len(outs))
-
-
-def _box_ports(box: Box, piece: Piece, ins: list[bool], outs: list[bool]) -> tuple[list[float], list[float]]:
-    """Ports along the sides; a single line that matters is in the middle, with the others at its right."""
-    inner = [len(each) - 1 if _main(each) is not None else (len(each) - 1) / 2 for each in (ins, outs)]
-    piece.width = max(piece.width, (max(inner) + 1) * 2 * PORT_GAP)
-    if box.spine and len(ins) + len(outs) > 2:  # the spine is the leftmost of both
-        most = max(len(ins), len(outs))
-        inputs, outputs = _spread(piece.width, len(ins)), _spread(piece.width, len(outs))
-        if ins:
-            inputs[0] = piece.width / (most + 1)
-        if outs:
-            outputs[0] = piece.width / (most + 1)
-        return inputs, outputs
-    return _ports(piece.width, ins), _ports(piece.width, outs)
-
-
-def _main(minor: list[bool]) -> int | None:
-    """The one line of several that matters, ``None`` if there is not exactly one."""
-    return minor.index(False) if minor.count(False) == 1 and len(minor) > 1 else None
-
-
-def _ports(width: float, minor: list[bool]) -> list[float]:
-    main = _main(minor)
-    if main is None:
-        return _spread(width, len(minor))
-    places = [round(width / 2 + each, 2) for each in _spread(width / 2, len(minor) - 1)]
-    places.insert(main, width / 2)
-    return places
-
-
-def _spread(width: float, count: int) -> list[float]:
-    return [round(width * (place + 1) / (count + 1), 2) for place in range(count)]
-
-
-def _stretches(ways: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Where plumbing ends or parts: prefixes after which a way ends, or two ways go on differently; short ones first."""
-    found: set[tuple[str, ...]] = {way for way in ways if way}
-    for first in ways:
-        for second in ways:
-            shared = 0
-            while shared < min(len(first), len(second)) and first[shared] == second[shared]:
-                shared += 1
-            if shared:
-                found.add(first[:shared])
-    return sorted(found, key=lambda each: (len(each), each))
-
-
-def replace_points(edge: DrawnEdge, points: tuple[Point, ...]) -> DrawnEdge:
-    """The same edge on another route."""
-    return msgspec.structs.replace(edge, points=tuple(simplified(points)))
-
-
-def _meets(start: Point, stop: Point, points: tuple[Point, ...]) -> bool:
-    """Whether a horizontal or vertical stretch touches a line with such stretches."""
-    (left, right), (top, bottom) = sorted((start[0], stop[0])), sorted((start[1], stop[1]))
-    for a, b in pairwise(points):
-        if (
-            max(left, min(a[0], b[0])) <= min(right, max(a[0], b[0])) + 0.01
-            and max(top, min(a[1], b[1])) <= min(bottom, max(a[1], b[1])) + 0.01
-        ):
-            return True
-    return False

@@ -9,7 +9,7 @@ from openmodelatlas.drawing.drawing import Drawing, Drawings
 from openmodelatlas.drawing.engine import Engine
 from openmodelatlas.drawing.flow import read_flow, titles
 from openmodelatlas.drawing.formulas import every_latex
-from openmodelatlas.drawing.level import read_level
+from openmodelatlas.drawing.spine import read_level
 from openmodelatlas.graph.document import Document
 
 

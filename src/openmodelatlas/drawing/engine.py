@@ -1,7 +1,7 @@
 r"""Formulas as HTML: KaTeX in an embedded V8.
 
-KaTeX's file comes with the package (the build hook takes it from npm); V8 comes with ``mini-racer``, a part of the extra
-``capture``. Nothing else of JavaScript is run, and formulas are data to it.
+KaTeX's file comes with the package (the build hook takes it from npm); V8 comes with ``mini-racer``, a part of the
+extra ``capture``. Nothing else of JavaScript is run, and formulas are data to it.
 """
 
 from __future__ import annotations

@@ -136,12 +136,12 @@ def _residual(flow: Flow, node: Node, *, known: bool) -> Addition | None:
 
 def _scope(flow: Flow, node: Node) -> Node:
     """The node around ``node`` that is more than a branch."""
-    around = [each for each in flow.ancestors(node.address)][1:]
+    around = list(flow.ancestors(node.address))[1:]
     return next((each for each in around if each.kind != "branch"), around[-1])
 
 
 def _by_passes(flow: Flow, scope: Node, skip: str, update: str) -> bool:
-    """Whether ``update`` is made from ``skip`` through nodes of ``scope``, at least one with an inside or parameters."""
+    """Whether ``update`` is made from ``skip`` through nodes of ``scope``, one of them with an inside or parameters."""
     nodes = flow.document.nodes
     start = _inner(flow, scope.address, flow.producer(skip))
     stack = [_inner(flow, scope.address, flow.producer(update))]

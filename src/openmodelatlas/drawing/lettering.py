@@ -35,7 +35,7 @@ _LETTERS = frozenset({"mathbf", "boldsymbol", "bm", "mathcal", "mathbb", "mathit
 _TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}_^'])|(\s+)|(.)", re.DOTALL)
 
 
-class _Unsettable(Exception):
+class _UnsettableError(Exception):
     """The LaTeX needs more than one line of text."""
 
 
@@ -53,12 +53,12 @@ class _Setter:
             token = self._tokens[self._at]
             if token[2] == "}":
                 if not closed:
-                    raise _Unsettable
+                    raise _UnsettableError
                 self._at += 1
                 return runs
             runs += self._item(level, style)
         if closed:
-            raise _Unsettable
+            raise _UnsettableError
         return runs
 
     def _item(self, level: int, style: str) -> list[Run]:
@@ -70,7 +70,7 @@ class _Setter:
             return self.sequence(level, closed=True, style=style)
         if token[2] in ("_", "^"):
             if level:
-                raise _Unsettable
+                raise _UnsettableError
             return self._argument(-1 if token[2] == "_" else 1, style)
         if token[2] == "'":
             return [Run("′", "plain", level)]
@@ -78,7 +78,7 @@ class _Setter:
 
     def _argument(self, level: int, style: str) -> list[Run]:
         if self._at >= len(self._tokens):
-            raise _Unsettable
+            raise _UnsettableError
         return self._item(level, style)
 
     def _command(self, name: str, level: int, style: str) -> list[Run]:
@@ -92,12 +92,12 @@ class _Setter:
         if name in _ACCENTS:
             inner = self._argument(level, style)
             if not inner or len(inner[0].text) != 1 or len(inner) != 1:
-                raise _Unsettable
+                raise _UnsettableError
             text = unicodedata.normalize("NFC", inner[0].text + _ACCENTS[name])
             return [Run(text, inner[0].style, level)]
         known = _COMMANDS.get(name)
         if known is None:
-            raise _Unsettable
+            raise _UnsettableError
         if not known:
             return []
         if name in _UPRIGHT:
@@ -112,7 +112,7 @@ class _Setter:
             depth += {"{": 1, "}": -1}.get(token[2] or "", 0)
             if depth == 0:
                 return
-        raise _Unsettable
+        raise _UnsettableError
 
 
 def _character(character: str, level: int, style: str) -> Run:
@@ -129,7 +129,7 @@ def latex_runs(latex: str) -> tuple[Run, ...] | None:
     """A symbol or short formula as one line of text; ``None`` if it is more than that (fractions, roots, unknown)."""
     try:
         return joined(_Setter(latex).sequence(0, closed=False))
-    except _Unsettable:
+    except _UnsettableError:
         return None
 
 

@@ -95,8 +95,8 @@ class Level:
     streams: list[Stream] = field(default_factory=list)
 
 
-def read_level(flow: Flow, node: Node) -> Level:
-    """The level inside ``node``."""
+def boxes_and_streams(flow: Flow, node: Node) -> Level:
+    """The level inside ``node``, its spine not marked yet."""
     return _Reader(flow, node).read()
 
 
@@ -133,7 +133,6 @@ class _Reader:
                 self._leave(port)
         self._states()
         self._mark_carried()
-        _mark_spine(self.flow, self.level, self.boxes)
         return self.level
 
     def _box(self, role: Literal["node", "input", "output", "addition"], address: str, **fields: object) -> Box:
@@ -161,8 +160,8 @@ class _Reader:
     def _read_port(self, child: Node, port: Port) -> None:
         passed = self._passed(child, port)
         if passed is not None:
-            maker, tensor, rest = passed
-            self._use(self.boxes[maker], tensor, self._given_name(maker, tensor), child.address, port.name, rest)
+            by, tensor, rest = passed
+            self._use(self.boxes[by], tensor, self._given_name(by, tensor), child.address, port.name, rest)
             return
         inside = tuple(address for address in port.via if address in self.plumbing)
         outside = tuple(address for address in port.via if not self._is_within(address))
@@ -182,7 +181,11 @@ class _Reader:
         """
         for place in range(len(port.via) - 1, -1, -1):
             box = self.flow.child_of(self.node.address, port.via[place])
-            if box is None or box not in self.boxes or (child is not None and self.order[box] >= self.order[child.address]):
+            if (
+                box is None
+                or box not in self.boxes
+                or (child is not None and self.order[box] >= self.order[child.address])
+            ):
                 continue
             steps = [self.flow.document.nodes[port.via[place]].outputs, self.flow.document.nodes[box].outputs]
             tensor = next((given.tensor for given in steps[1]), steps[0][0].tensor if steps[0] else port.tensor)
@@ -379,78 +382,3 @@ class _Reader:
     def _is_variant(self, node: Node) -> bool:
         parent = None if node.parent is None else self.flow.document.nodes[node.parent]
         return parent is not None and parent.kind == "layer group"
-
-
-def _mark_spine(flow: Flow, level: Level, boxes: dict[str, Box]) -> None:
-    """Finds the residual stream on this level: the longest chain of boxes that carry it on."""
-    carried = {box.index: carries(flow, address) for address, box in boxes.items()}
-    incoming: dict[int, tuple[Stream, Use]] = {}
-    for stream in level.streams:
-        for use in stream.uses:
-            carry = carried.get(use.target)
-            if carry is not None and stream.tensor in carry[0] and use.target not in incoming:
-                incoming[use.target] = (stream, use)
-    best: list[tuple[Stream, Use]] = []
-    for start in [index for index, carry in carried.items() if carry is not None and index in incoming]:
-        chain: list[tuple[Stream, Use]] = []
-        current = start
-        while current in incoming:
-            stream, use = incoming[current]
-            chain.append((stream, use))
-            current = stream.origin
-        chain += _before(level, current, chain)
-        if len(chain) > len(best):
-            best = chain
-    if not best:
-        return
-    best[:0] = _onwards(level, best[0][1].target, carried)
-    for stream, use in best:
-        use.spine = True
-        stream.state = False
-        level.boxes[use.target].spine = True
-        level.boxes[stream.origin].spine = True
-
-
-def _before(level: Level, first: int, chain: list[tuple[Stream, Use]]) -> list[tuple[Stream, Use]]:
-    """How the stream comes into the level, if its first box takes in something of the name under which it gives it."""
-    given = chain[-1][0].name
-    for stream in level.streams:
-        if level.boxes[stream.origin].role == "input" and stream.name == given:
-            for use in stream.uses:
-                if use.target == first:
-                    return [(stream, use)]
-    return []
-
-
-def _onwards(
-    level: Level, last: int, carried: dict[int, tuple[frozenset[str], frozenset[str]] | None]
-) -> list[tuple[Stream, Use]]:
-    """Where the stream goes from the last box that carries it: out of the level, or to the one box that reads it."""
-    carry = carried[last]
-    for stream in level.streams:
-        if stream.origin == last and carry is not None and stream.tensor in carry[1]:
-            leaving = [use for use in stream.uses if level.boxes[use.target].role == "output"]
-            if leaving or len(stream.uses) == 1:
-                return [(stream, (leaving or stream.uses)[0])]
-    return []
-
-
-def carries(flow: Flow, address: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The tensors by which the residual stream may enter and leave a node, ``None`` if it does not run through it."""
-    found = flow.additions.get(address)
-    if found is not None:
-        return frozenset({found.skip}), frozenset({found.result})
-    node = flow.document.nodes[address]
-    if node.kind not in ("layer group", "branch"):
-        return None
-    inner = [each for child in node.children if (each := carries(flow, child)) is not None]
-    if not inner:
-        return None
-    skips = frozenset().union(*(each[0] for each in inner))
-    results = frozenset().union(*(each[1] for each in inner))
-    entering = {name for port in node.inputs for name in (port.tensor, *port.others) if port.tensor in skips}
-    entering |= {port.tensor for port in node.inputs if skips & {port.tensor, *port.others}}
-    leaving = {port.tensor for port in node.outputs if results & {port.tensor, *port.others}}
-    if not entering or not leaving:
-        return None
-    return frozenset(entering), frozenset(leaving)

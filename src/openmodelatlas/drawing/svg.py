@@ -1,7 +1,7 @@
 """A diagram as SVG with selectable text: inside a page, or as a file of its own.
 
 Colours and fonts are CSS custom properties with defaults for light and dark (:data:`STYLE`); elements have classes and
-presentation attributes only, since pages forbid inline styles. Elements and attributes are described in ``web/README.md``.
+presentation attributes only, since pages forbid inline styles. ``web/README.md`` describes elements and attributes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CORNER = 6.0
 _BASELINE = 0.78
 """Where the baseline is within a line of text, from its top."""
 
-_SHIFT = {1: -0.36, -1: 0.2}
+_SHIFT = {1: -0.3, -1: 0.2}
 """How far super- and subscripts stand from the baseline, relative to the font size."""
 
 
@@ -56,7 +56,8 @@ class _Writer:
     def text(self) -> str:
         """The whole."""
         drawing = self.drawing
-        size = f'width="{_n(drawing.width)}" height="{_n(drawing.height)}" viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}"'
+        width, height = _n(drawing.width), _n(drawing.height)
+        size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
         space = "" if self.inline else ' xmlns="http://www.w3.org/2000/svg"'
         parts = [f'<svg{space} class="diagram" {size} role="img" aria-labelledby="{self.prefix}">']
         parts.append(f'<title id="{self.prefix}">{_escaped(self.title)}</title>')
@@ -74,7 +75,8 @@ class _Writer:
     def _heads(self) -> str:
         kinds = ("data", "residual", "state")
         shape = '<path d="M0.5 0.8 8 4 0.5 7.2z"/>'
-        box = 'viewBox="0 0 8 8" refX="7.6" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"'
+        box = 'viewBox="0 0 8 8" refX="7.6" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse"'
+        box += ' orient="auto"'
         heads = "".join(
             f'<marker id="{self.prefix}-{kind}" class="head kind-{kind}" {box}>{shape}</marker>' for kind in kinds
         )
@@ -89,7 +91,8 @@ class _Writer:
             f'<g class="edge kind-{edge.kind}" data-tensor={_attribute(edge.tensor)} '
             f"data-source={_attribute(source.address)} data-target={_attribute(target.address)}{plumbing}>",
             f"<title>{_escaped(_edge_title(edge, source, target))}</title>",
-            f'<path class="hit" d="{route}"/><path class="line" d="{route}" marker-end="url(#{self.prefix}-{edge.kind})"/>',
+            f'<path class="hit" d="{route}"/>',
+            f'<path class="line" d="{route}" marker-end="url(#{self.prefix}-{edge.kind})"/>',
         ]
         parts += [self._mark(knot) for knot in own]
         label = "".join(
@@ -109,7 +112,8 @@ class _Writer:
         )
         shape = "" if knot.shape is None else f'<g class="closed">{_text(knot.shape, "shape", fill_axes=True)}</g>'
         return (
-            f'<g class="plumbing-sign closed"><title>{_escaped(steps)}</title>{_pill(knot, knot.x, knot.y)}{dots}</g>{shape}'
+            f'<g class="plumbing-sign closed"><title>{_escaped(steps)}</title>'
+            f"{_pill(knot, knot.x, knot.y)}{dots}</g>{shape}"
             f'<g class="plumbing-sign closer"><title>Close</title>{_pill(knot, *knot.closer)}'
             f'<path d="M{_n(knot.closer[0] + knot.width / 2 - 4)} {_n(knot.closer[1] + knot.height / 2)}h8"/></g>'
         )
@@ -162,7 +166,13 @@ def _stretch(edge: DrawnEdge, target: DrawnNode) -> str:
 
 
 def _pill(knot: Knot, x: float, y: float) -> str:
-    return f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(knot.width)}" height="{_n(knot.height)}" rx="{_n(knot.height / 2)}"/>'
+    return _rect("", x, y, knot.width, knot.height, knot.height / 2)
+
+
+def _rect(name: str, x: float, y: float, width: float, height: float, radius: float) -> str:
+    kind = f' class="{name}"' if name else ""
+    size = f'width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}"'
+    return f'<rect{kind} x="{_n(x)}" y="{_n(y)}" {size}/>'
 
 
 def _frame(node: DrawnNode) -> Iterator[str]:
@@ -177,13 +187,12 @@ def _frame(node: DrawnNode) -> Iterator[str]:
         return
     radius = {"node": 7.0, "step": height / 2}.get(node.role, 14.0)
     if node.count > 1 and node.badge is not None:
-        yield f'<rect class="behind" x="{_n(x + 4)}" y="{_n(y + 4)}" width="{_n(width)}" height="{_n(height)}" rx="{radius}"/>'
-    yield f'<rect class="frame" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}"/>'
+        yield _rect("behind", x + 4, y + 4, width, height, radius)
+    yield _rect("frame", x, y, width, height, radius)
     if node.badge is not None:
         badge = node.badge
-        yield (
-            f'<rect class="badge-frame" x="{_n(badge.x - 6)}" y="{_n(badge.y - 1.5)}" width="{_n(badge.width + 12)}" '
-            f'height="{_n(badge.height + 3)}" rx="{_n(badge.height / 2 + 1.5)}"/>'
+        yield _rect(
+            "badge-frame", badge.x - 6, badge.y - 1.5, badge.width + 12, badge.height + 3, badge.height / 2 + 1.5
         )
     if node.opens:
         right, middle = x + width - 13, node.title.y + node.title.height / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from itertools import pairwise
 
 from openmodelatlas.drawing.layered.graph import Item, Layered, Link, Segment, Slot
 
@@ -112,7 +113,7 @@ def with_dummies(items: Sequence[Item], links: Sequence[Link]) -> Layered:
             chain.append(dummies[layer])
         chain.append(link.target)
         chains[number] = chain
-        for place, (upper, lower) in enumerate(zip(chain, chain[1:], strict=False)):
+        for place, (upper, lower) in enumerate(pairwise(chain)):
             out = link.out if place == 0 else 0
             into = link.into if place == len(chain) - 2 else 0
             if (upper, out, lower, into) not in known:

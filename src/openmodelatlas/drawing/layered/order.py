@@ -146,7 +146,7 @@ def _turn_ports(graph: Layered) -> None:
 
 
 def _reorder(graph: Layered, gap: Sequence[Segment], key: Callable[[Segment], float], *, lower_side: bool) -> None:
-    """Sorts the input ports (or, with ``lower_side``, the output ports) of items by the other ends of their segments."""
+    """Sorts the input ports of items (with ``lower_side``, the output ports) by the other ends of their segments."""
     ends: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for segment in gap:
         slot = segment.upper if lower_side else segment.lower
@@ -159,7 +159,7 @@ def _reorder(graph: Layered, gap: Sequence[Segment], key: Callable[[Segment], fl
         offsets = graph.items[item].outputs if lower_side else graph.items[item].inputs
         main = graph.items[item].main_out if lower_side else graph.items[item].main_in
         chosen = sorted(offsets[port] for port in ports)
-        by_place = sorted(ports, key=lambda port: (sum(ports[port]) / len(ports[port]), offsets[port]))  # noqa: B023
+        by_place = sorted(ports, key=lambda port: (sum(ports[port]) / len(ports[port]), offsets[port]))
         if main is not None and main in ports:
             chosen = _around_main(graph.items[item].width, by_place.index(main), len(by_place))
         for port, offset in zip(by_place, chosen, strict=True):

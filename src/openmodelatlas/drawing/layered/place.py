@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from openmodelatlas.drawing.layered.graph import Layered, Segment
 
@@ -142,7 +143,7 @@ def _limits(graph: Layered, blocks: _Blocks) -> dict[tuple[int, int], float]:
     """For pairs of blocks, how far the second stands to the right of the first at least."""
     limits: dict[tuple[int, int], float] = {}
     for row in graph.rows:
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in pairwise(row):
             first, second = graph.slots[left], graph.slots[right]
             gap = GAP if first.item is not None and second.item is not None else LINE_GAP
             distance = first.width + gap + blocks.offset[left] - blocks.offset[right]

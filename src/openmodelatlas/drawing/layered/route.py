@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from openmodelatlas.drawing.drawing import Point
 from openmodelatlas.drawing.layered.graph import Layered
@@ -71,10 +72,11 @@ def _stack(graph: Layered, tracks: Sequence[dict[int, _Net]]) -> tuple[list[floa
     tops: list[float] = []
     y = 0.0
     for number, row in enumerate(graph.rows):
-        items = [graph.items[item] for slot in row if (item := graph.slots[slot].item) is not None]
+        numbers = [graph.slots[slot].item for slot in row]
+        items = [graph.items[each] for each in numbers if each is not None]
         height = max((item.height for item in items), default=0.0)
-        for item in items:
-            item.y = y + (height - item.height) * item.hang
+        for each in items:
+            each.y = y + (height - each.height) * each.hang
         tops.append(y)
         y += height
         floors.append(y)
@@ -96,7 +98,7 @@ def _routes(
     routes: list[list[Point]] = []
     for chain, link in zip(graph.chains, graph.links, strict=True):
         points: list[Point] = []
-        for place, (upper, lower) in enumerate(zip(chain, chain[1:], strict=False)):
+        for place, (upper, lower) in enumerate(pairwise(chain)):
             first, last = place == 0, place == len(chain) - 2
             segment = next(
                 each
