@@ -41,12 +41,20 @@ def append_latents(cached_latents: Array, latents: Array, cached_key: Array, key
     return _behind(cached_latents, latents), _behind(cached_key, key)
 
 
-def keep_window(features: Array, first: int) -> Array:
-    """[B, H, S, D] to its positions from ``first`` on (negative: counted from the end), [B, H, min(S, -first), D].
+def keep_window(all_keys: Array, all_values: Array, window: int) -> tuple[Array, Array]:
+    """What a layer with a sliding window keeps for the next position.
 
-    ``transformers`` 5.24.0, ``cache_utils.py``, ``DynamicSlidingWindowLayer.update``: ``first`` is 1 - window.
+    Args:
+        all_keys: [B, H, S, K].
+        all_values: [B, H, S, V].
+        window: number of positions that a query sees, its own included.
+
+    Returns:
+        The last min(S, window - 1) positions of keys and values (``transformers`` 5.24.0, ``cache_utils.py``,
+        ``DynamicSlidingWindowLayer.update``).
     """
-    return features[:, :, first:]
+    first = max(all_keys.shape[2] - (window - 1), 0)
+    return all_keys[:, :, first:], all_values[:, :, first:]
 
 
 def replace_state(new_state: Array) -> Array:

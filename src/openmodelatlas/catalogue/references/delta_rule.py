@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from openmodelatlas.catalogue.references.elementary import Array, sigmoid, softplus
+from openmodelatlas.catalogue.references.elementary import Array, linear, sigmoid, softplus
 
 
 def l2_norm(features: Array, eps: float) -> Array:
@@ -19,11 +19,21 @@ def l2_norm(features: Array, eps: float) -> Array:
     return result
 
 
-def bounded_decay(gate: Array, bias: Array, log_rate: Array, lower_bound: float, heads_first: int = 0) -> Array:
-    """Logarithm of Kimi K3's decay: ℓ · σ(exp(A)·(g + b)), between ℓ and 0.
+def bounded_decay(
+    hidden_states: Array,
+    down: Array,
+    up: Array,
+    bias: Array,
+    log_rate: Array,
+    lower_bound: float,
+    heads_first: int = 0,
+) -> Array:
+    """Logarithm of Kimi K3's decay: ℓ · σ(exp(A)·(g + b)), between ℓ and 0, with g = W↑·W↓·x.
 
     Args:
-        gate: g, [B, T, H·K].
+        hidden_states: x, [B, T, d].
+        down: W↓, [r, d].
+        up: W↑, [H·K, r].
         bias: b, H·K elements.
         log_rate: A, H elements.
         lower_bound: ℓ, negative.
@@ -32,25 +42,33 @@ def bounded_decay(gate: Array, bias: Array, log_rate: Array, lower_bound: float,
     Returns:
         [B, T, H, K], or [B, H, T, K] (fla-core 0.6.0, ``ops/kda/gate.py``).
     """
-    shifted = (gate + bias.reshape(-1)).reshape(*gate.shape[:2], log_rate.size, -1)
+    shifted = _shifted_gate(hidden_states, down, up, bias, log_rate.size)
     log_decay = lower_bound * sigmoid(np.exp(log_rate).reshape(-1, 1) * shifted)
     return log_decay.swapaxes(1, 2) if heads_first else log_decay
 
 
-def softplus_decay(gate: Array, bias: Array, log_rate: Array) -> Array:
-    """Logarithm of Kimi Linear's decay: -exp(A)·softplus(g + b), without a lower bound.
+def softplus_decay(hidden_states: Array, down: Array, up: Array, bias: Array, log_rate: Array) -> Array:
+    """Logarithm of Kimi Linear's decay: -exp(A)·softplus(g + b), without a lower bound, with g = W↑·W↓·x.
 
     Args:
-        gate: g, [B, T, H·K].
+        hidden_states: x, [B, T, d].
+        down: W↓, [r, d].
+        up: W↑, [H·K, r].
         bias: b, H·K elements.
         log_rate: A, H elements.
 
     Returns:
         [B, T, H, K] (arXiv 2510.26692; ``transformers`` 5.24.0, ``KimiLinearForgetGate``).
     """
-    shifted = (gate + bias.reshape(-1)).reshape(*gate.shape[:2], log_rate.size, -1)
+    shifted = _shifted_gate(hidden_states, down, up, bias, log_rate.size)
     result: Array = -np.exp(log_rate).reshape(-1, 1) * softplus(shifted)
     return result
+
+
+def _shifted_gate(hidden_states: Array, down: Array, up: Array, bias: Array, heads: int) -> Array:
+    """Low-rank gate plus bias, [B, T, H, K]."""
+    gate = linear(linear(hidden_states, down), up) + bias.reshape(-1)
+    return gate.reshape(*gate.shape[:2], heads, -1)
 
 
 def delta_rule_step(
@@ -126,9 +144,16 @@ def delta_rule_of_chunk(
 
 
 def kimi_delta_attention(
-    queries: Array, keys: Array, values: Array, log_decay: Array, beta: Array, eps: float
+    queries: Array,
+    keys: Array,
+    values: Array,
+    log_decay: Array,
+    beta: Array,
+    eps: float,
+    state: Array | None = None,
+    positions_first: int = 0,
 ) -> Array:
-    """Delta rule from an empty memory on queries and keys of length 1, the queries divided by √K.
+    """Delta rule on queries and keys of length 1, the queries divided by √K.
 
     Args:
         queries, keys: [B, H, T, K], as they leave the short convolution.
@@ -136,11 +161,19 @@ def kimi_delta_attention(
         log_decay: [B, H, T, K].
         beta: [B, H, T].
         eps: of the norm of queries and keys.
+        state: [B, H, K, V], before the first position; an empty memory if ``None``.
+        positions_first: 1 where positions come before heads, in what is given and in the outputs.
 
     Returns:
         Outputs [B, H, T, V] (arXiv 2510.26692, section 3; ``transformers`` 5.24.0, Kimi Linear,
-        ``chunk_kimi_delta_attention``).
+        ``chunk_kimi_delta_attention`` and ``recurrent_kimi_delta_attention``).
     """
-    state = np.zeros((*queries.shape[:2], queries.shape[3], values.shape[3]))
+    if positions_first:
+        queries, keys, values, log_decay, beta = (
+            part.swapaxes(1, 2) for part in (queries, keys, values, log_decay, beta)
+        )
+    if state is None:
+        state = np.zeros((*queries.shape[:2], queries.shape[3], values.shape[3]))
     scaled = l2_norm(queries, eps) / np.sqrt(queries.shape[-1])
-    return delta_rule(scaled, l2_norm(keys, eps), values, log_decay, beta, state)[0]
+    outputs, _ = delta_rule(scaled, l2_norm(keys, eps), values, log_decay, beta, state)
+    return outputs.swapaxes(1, 2) if positions_first else outputs
