@@ -78,6 +78,7 @@ class Capture:
         report: called with a sentence, steps finished, and of how many.
         notes: for the summary.
         beside: whether a second process may do a part of it.
+        _held: the last probe's recording, which holds its model.
     """
 
     job: Job
@@ -85,6 +86,7 @@ class Capture:
     report: Report
     notes: list[str] = field(default_factory=list)
     beside: bool = True
+    _held: object = None
 
     def run(self) -> None:
         """Load, probe, write.
@@ -155,6 +157,7 @@ class Capture:
             self.report("Probe a", 1, steps)
             try:
                 self._record(subject, plan, 0)
+                self._let_go()  # before a second process is made
             except (SourceError, MissingStandInError) as error:
                 if not isinstance(error, ConfigurationError):
                     raise
@@ -199,6 +202,7 @@ class Capture:
                     published.computed[path] = "Computed by the configuration class from other keys."
 
     def _record(self, subject: Subject, plan: Plan, index: int) -> None:
+        self._let_go()
         probe = plan.probes[index]
         with self.clock.stage(f"probe {probe.name}"):
             recording, values, notes = run_probe(subject, plan.settings[index], probe, keep_values=index == 0)
@@ -210,8 +214,13 @@ class Capture:
                 if unknown:
                     notes = [*notes, f"The values of {len(unknown)} tensors have a type that no file can hold."]
         self.notes.extend(note for note in notes if note not in self.notes)
-        del recording, values
-        gc.collect()  # the collector is off: models are cycles
+        self._held = (recording, values)
+
+    def _let_go(self) -> None:
+        """Free the last probe's model and recording; those of the last one of all end with the process."""
+        if self._held is not None:
+            self._held = None
+            gc.collect()  # the collector is off: models are cycles
 
     def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
         """Half of them in a second process, if there can be one.
@@ -258,6 +267,7 @@ class Capture:
 
     def _true_size(self, subject: Subject, steps: int) -> tuple[list[Parameter], str | None]:
         """Parameters of the published configuration, and the run on the meta device."""
+        self._let_go()
         self.report("Published size on the meta device", steps - 1, steps)
         dtype = self.job.dtype if self.job.dtype in LOW_PRECISION else "float32"
         try:
