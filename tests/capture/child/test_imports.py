@@ -50,3 +50,18 @@ def test_a_folder_is_searched_once_and_every_answer_can_be_changed() -> None:
     second["albert"][frozenset({"torch"})]["modeling_albert"].add("Another")
     assert once("models") == search("models")
     assert searched.count("models/__init__.py") == 0
+
+
+def test_torch_is_loaded_and_no_thread_is_left() -> None:
+    program = """
+import threading
+from openmodelatlas.capture.child import imports
+imports.load_torch(meanwhile=["mpmath", "oma_no_such_module"])
+loaded = any("libtorch_cpu" in line for line in open("/proc/self/maps"))
+import sys
+print(loaded, "mpmath" in sys.modules, "torch" in sys.modules, threading.active_count())
+import torch
+print(torch.ones(2).sum().item())
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n") == ["True True False 1", "2.0", ""]

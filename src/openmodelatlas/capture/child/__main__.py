@@ -52,6 +52,9 @@ def _fail(job: Job, error: BaseException) -> int:
 
 
 def _capture(job: Job, started: float) -> None:
+    gc.disable()  # see prepare
+    # transformers imports sympy, for torch's symbolic shapes
+    imports.load_torch(meanwhile=["sympy"] if job.kind in ("transformers", "hub", "folder") else [])
     prepare()
     install_standins(job)
     imports.search_once()
