@@ -1,8 +1,8 @@
 """Makes the imports of torch and transformers, a third of a capture, somewhat shorter.
 
 :func:`search_once`: ``transformers/__init__.py`` and ``transformers/models/__init__.py`` (4.45 and later) both read all
-model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files take 0.2 s
-each time (5.24.0, measured). The second time gets a copy of what the first found.
+model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files take
+0.2 s each time (5.24.0, measured). The second time gets a copy of what the first found.
 
 :func:`load_torch`: the system loads torch's largest library, 0.15 s of relocations, beside another import.
 """
