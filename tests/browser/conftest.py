@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from openmodelatlas import build
-from tests.site.sample import build_running_sum, build_sample
+from tests.browser.reader import PAUSE
+from tests.site.sample import build_known, build_running_sum, build_sample
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -47,6 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build("tests.corpus.tiny_transformer:tiny", home=folder, trust=True)
     build_sample(folder)
     build_running_sum(folder)
+    build_known(folder)
     return folder
 
 
@@ -158,6 +160,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     def open_page(address: str, **settings: Any) -> Any:
         context = browser.new_context(**settings)
         contexts.append(context)
+        context.set_default_timeout(PAUSE)
         page = context.new_page()
         page.on("console", lambda line: errors.append(line.text) if line.type in ("error", "warning") else None)
         page.on("requestfailed", lambda request: errors.append(_failure(request)) if _failure(request) else None)

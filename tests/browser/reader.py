@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-BOX = "#level figure.diagram g.node"
+PAUSE = 10_000
+"""How long anything may take, in milliseconds, on a machine that does other things too."""
 
 
 def title(page: Any) -> str:
@@ -15,58 +15,56 @@ def title(page: Any) -> str:
 
 def trail(page: Any) -> list[str]:
     """What the breadcrumb says, from the outside inwards."""
-    return [text.strip() for text in page.locator("#crumbs li").all_inner_texts()]
+    return [str(text).strip() for text in page.locator("#crumbs li").all_inner_texts()]
 
 
-def wait_for_title(page: Any, text: str) -> None:
-    """Waits until the page beside the diagram has this heading."""
-    page.locator("#panel h1").get_by_text(text, exact=True).wait_for(timeout=10_000)
+def wait_for(page: Any, heading: str) -> None:
+    """Waits until the page beside the diagram has this heading, and the front end is there."""
+    page.locator("#panel h1").get_by_text(heading, exact=True).wait_for(timeout=PAUSE)
+    page.locator("html.scripted").wait_for(timeout=PAUSE)
 
 
-def box(page: Any, text: str) -> Any:
-    """The box of the diagram with this title."""
-    return page.locator(BOX, has=page.locator("text.title", has_text=re.compile(rf"^\s*{re.escape(text)}\s*$"))).first
+def box(page: Any, address: str) -> Any:
+    """The box of the diagram that stands for this address."""
+    return page.locator(f'#level figure.diagram g.node[data-address="{address}"]').first
 
 
-def walk_to(page: Any, text: str) -> None:
-    """Moves the focus with the arrow keys, downwards and where lines divide to both sides, to the box with this title."""
+def open_box(page: Any, address: str, heading: str) -> None:
+    """Opens a box with the mouse: the first click shows its page, the second goes in."""
+    box(page, address).locator("a").first.dblclick()
+    page.wait_for_function("(level) => document.querySelector('#level')?.dataset.level === level", arg=address)
+    wait_for(page, heading)
+
+
+def focused(page: Any) -> str:
+    """Address of the box with the focus; empty if it is elsewhere."""
+    return str(page.evaluate("() => document.activeElement?.closest('g.node')?.dataset.address ?? ''"))
+
+
+def walk_to(page: Any, address: str) -> None:
+    """Moves the focus with the arrow keys alone: downwards, looking to both sides of every box."""
     seen: list[str] = []
-    for key in ["ArrowDown"] * 40 + ["ArrowUp"] * 40:
+    for key in ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"] * 30:
         page.keyboard.press(key)
-        here = focused_box(page)
-        seen.append(here)
-        if here == text:
+        seen.append(focused(page))
+        if seen[-1] == address:
             return
-        for side in ("ArrowRight", "ArrowLeft"):
-            page.keyboard.press(side)
-            if focused_box(page) == text:
-                return
-            page.keyboard.press("ArrowLeft" if side == "ArrowRight" else "ArrowRight")
-    raise AssertionError(f"the arrow keys never came to {text!r}, but to {seen}")
-
-
-def focused_box(page: Any) -> str:
-    """Title of the box with the focus; empty if it is elsewhere."""
-    return str(
-        page.evaluate(
-            "() => document.activeElement?.closest('g.node')?.querySelector('text.title')?.textContent?.trim() ?? ''"
-        )
-    )
+    raise AssertionError(f"the arrow keys never came to {address}, but to {list(dict.fromkeys(seen))}")
 
 
 def search(page: Any, text: str) -> None:
     """Opens search, types, and waits until something has been found."""
     page.keyboard.press("/")
-    page.locator("dialog input").wait_for()
+    page.locator("dialog input").wait_for(timeout=PAUSE)
     page.keyboard.type(text)
-    page.locator("dialog [role=option]").first.wait_for()
+    page.locator("dialog [role=option]").first.wait_for(timeout=PAUSE)
 
 
 def lit(page: Any) -> set[str]:
-    """Where there is light: ``node``, ``edge``, ``term``, ``port``, ``code``."""
+    """Where there is light: ``box``, ``line``, ``term``, ``port``, ``code``, or ``other``."""
     found = page.evaluate(
         """() => [...document.querySelectorAll('.lit')].map(e =>
-             e.matches('g.node') ? 'node' : e.matches('g.edge') ? 'edge' : e.closest('.katex') ? 'term'
+             e.matches('g.node') ? 'box' : e.matches('g.edge') ? 'line' : e.closest('.katex') ? 'term'
              : e.closest('.ports') ? 'port' : e.closest('.code') ? 'code' : 'other')"""
     )
     return set(found)

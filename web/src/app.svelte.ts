@@ -20,6 +20,8 @@ interface Arrival {
   scroll?: number | undefined;
   /** Address of the box that gets the focus, or whatever encloses it on the new level. */
   focus?: string | undefined;
+  /** Where the browser is sent if the page cannot be fetched, if that is written differently. */
+  otherwise?: string | undefined;
 }
 
 export class App {
@@ -42,6 +44,11 @@ export class App {
   start(): void {
     this.enhance(true);
     if (!canFetch) return;
+    // Folders are shown without their file, as they are linked from elsewhere.
+    if (this.data !== null && this.path.endsWith("/index.html")) {
+      this.path = this.path.slice(0, -"index.html".length);
+      history.replaceState(history.state, "", this.path + location.search + location.hash);
+    }
     // The address of the document is going to change under what stays.
     for (const part of [document.head, ...document.querySelectorAll("body > header.top, body > footer.bottom")]) {
       makeAbsolute(part, this.path);
@@ -72,7 +79,7 @@ export class App {
       location.href = path + viewQuery(view) + address.hash;
       return;
     }
-    await this.show(path.replace(/index\.html$/, ""), view, { entry: "push", focus });
+    await this.show(path.replace(/index\.html$/, ""), view, { entry: "push", focus, otherwise: path });
     if (address.hash) this.scrollToAnchor(address.hash);
   }
 
@@ -132,7 +139,7 @@ export class App {
       if (ticket !== this.navigation) return;
       console.info(error); // the browser's own way of going there tells the reader what is wrong
       if (path === this.path) return;
-      location.href = path + viewQuery(view);
+      location.href = (arrival.otherwise ?? path) + viewQuery(view);
     } finally {
       clearTimeout(late);
       if (ticket === this.navigation) this.busy = false;

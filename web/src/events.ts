@@ -82,7 +82,11 @@ function key(app: App, event: KeyboardEvent): void {
 function act(app: App, name: string, target: Element): boolean {
   const inDiagram = target.closest("figure.diagram") !== null;
   const direction = ARROWS[name];
-  if (direction !== undefined) return (inDiagram || (target === document.body && isVisible(app))) && (app.diagram?.walk(direction) ?? false);
+  if (direction !== undefined) {
+    // Also right after arriving, when the focus is on the page or its title.
+    const free = target === document.body || target.matches("#panel h1");
+    return (inDiagram || (free && isVisible(app))) && (app.diagram?.walk(direction) ?? false);
+  }
   switch (name) {
     case "/":
       app.overlay = "search";
