@@ -29,7 +29,7 @@ def draw(document: Document, knowledge: Knowledge) -> Drawings:
 
 
 def draw_levels(document: Document, knowledge: Knowledge) -> dict[str, Drawing]:
-    """The diagram of every level by the address of the node around it."""
+    """The diagram of every level by the address of the node around it, in order of execution."""
     flow = read_flow(document, knowledge)
     composer = Composer(BoxWriter(flow, knowledge, titles(document, knowledge)))
     nodes = document.nodes

@@ -171,7 +171,7 @@ def _inner(flow: Flow, scope: str, address: str | None) -> str | None:
     for node in flow.ancestors(address):
         if node.address == scope:
             return None if below is None else below.address
-        if node.kind != "branch":
+        if node.kind != "branch" or below is None:
             below = node
     return None
 

@@ -35,6 +35,10 @@ _LETTERS = frozenset({"mathbf", "boldsymbol", "bm", "mathcal", "mathbb", "mathit
 _TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}_^'])|(\s+)|(.)", re.DOTALL)
 
 
+_MOST_CHARACTERS = 400
+"""Longer LaTeX is no short formula."""
+
+
 class _UnsettableError(Exception):
     """The LaTeX needs more than one line of text."""
 
@@ -72,6 +76,8 @@ class _Setter:
             if level:
                 raise _UnsettableError
             return self._argument(-1 if token[2] == "_" else 1, style)
+        if token[2] == "}":
+            raise _UnsettableError
         if token[2] == "'":
             return [Run("′", "plain", level)]
         return [_character(token[4], level, style)]
@@ -127,6 +133,8 @@ def _character(character: str, level: int, style: str) -> Run:
 
 def latex_runs(latex: str) -> tuple[Run, ...] | None:
     """A symbol or short formula as one line of text; ``None`` if it is more than that (fractions, roots, unknown)."""
+    if len(latex) > _MOST_CHARACTERS:
+        return None
     try:
         return joined(_Setter(latex).sequence(0, closed=False))
     except _UnsettableError:

@@ -1,0 +1,133 @@
+"""What a level shows: boxes, streams, the spine, plumbing on edges, state, branches."""
+
+from __future__ import annotations
+
+import pytest
+
+from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.drawing.draw import draw_levels
+from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode
+from openmodelatlas.drawing.flow import read_flow
+from tests.drawing.sample import decoder, knowledge
+
+
+@pytest.fixture(scope="module")
+def levels() -> dict[str, Drawing]:
+    return draw_levels(decoder(), knowledge())
+
+
+def named(drawing: Drawing, address: str, role: str = "node") -> DrawnNode:
+    return next(node for node in drawing.nodes if node.address == address and node.role == role)
+
+
+def edge(drawing: Drawing, source: str, target: str) -> DrawnEdge:
+    by_id = {node.id: node.address for node in drawing.nodes}
+    return next(each for each in drawing.edges if (by_id[each.source], by_id[each.target]) == (source, target))
+
+
+def test_every_node_with_something_inside_has_a_level(levels: dict[str, Drawing]) -> None:
+    assert list(levels) == ["", "block", "block/attention", "block/choose", "block/choose/each-expert", "decode"]
+
+
+def test_boxes_are_the_children_without_plumbing_and_tensors(levels: dict[str, Drawing]) -> None:
+    shown = {(node.role, node.address) for node in levels["block"].nodes}
+
+    assert shown == {
+        ("node", "block/norm"),
+        ("node", "block/attention"),
+        ("addition", "block/add"),
+        ("node", "block/choose"),
+        ("addition", "block/add-2"),
+        ("input", "embed/output"),
+        ("input", "mask/output"),
+        ("output", "block/add-2/output"),
+        ("output", "block/attention/append/output"),
+    }
+
+
+def test_residual_additions_are_found_from_structure() -> None:
+    additions = read_flow(decoder(), Knowledge()).additions
+
+    assert {each.address: (each.skip, each.result) for each in additions.values()} == {
+        "block/add": ("embed/output", "block/add/output"),
+        "block/add-2": ("block/add/output", "block/add-2/output"),
+    }
+
+
+def test_the_spine_runs_straight_through_the_additions(levels: dict[str, Drawing]) -> None:
+    spine = [each for each in levels["block"].edges if each.kind == "residual"]
+
+    assert [each.tensor for each in spine] == ["embed/output", "block/add/output", "block/add-2/output"]
+    assert len({x for each in spine for x, _ in each.points}) == 1
+
+
+def test_plumbing_sits_on_the_edge_with_the_shape_after_it(levels: dict[str, Drawing]) -> None:
+    drawing = levels["block"]
+    found = edge(drawing, "block/norm", "block/attention")
+
+    assert found.plumbing == ("block/view", "block/transpose")
+    (knot,) = (drawing.knots[number] for number in found.knots)
+    assert [step.title.text for step in knot.steps] == ["view", "transpose"]
+    assert knot.shape is not None
+    assert knot.shape.text == "[B, h, T, dh]"
+
+
+def test_edges_carry_name_and_shape(levels: dict[str, Drawing]) -> None:
+    found = edge(levels["block"], "block/norm", "block/attention")
+
+    assert found.label is not None
+    assert found.shape is not None
+    assert (found.label.text, found.shape.text) == ("normed", "[B, T, d]")
+
+
+def test_what_enters_says_where_it_comes_from(levels: dict[str, Drawing]) -> None:
+    entering = named(levels["block"], "embed/output", "input")
+
+    assert entering.note is not None
+    assert (entering.title.text, entering.note.text, entering.link) == ("hidden_states", "from embed", "embed")
+
+
+def test_state_for_another_phase_has_an_edge_of_its_own(levels: dict[str, Drawing]) -> None:
+    leaving = edge(levels["block"], "block/attention", "block/attention/append/output")
+
+    assert leaving.kind == "state"
+    assert named(levels["block"], "block/attention/append/output", "output").family == "state"
+    assert edge(levels[""], "block", "decode").kind == "state"
+
+
+def test_a_branch_says_which_way_these_layers_go_and_how_many_go_the_other(levels: dict[str, Drawing]) -> None:
+    branch = named(levels["block"], "block/choose")
+
+    assert branch.title.text == "Feed forward"
+    assert branch.formula is not None
+    assert branch.note is not None
+    assert branch.formula.text == "if self.is_sparse"
+    assert branch.note.text == "these layers: yes; 2 layers go the other way"
+
+
+def test_folded_groups_and_loops_show_how_often_they_run(levels: dict[str, Drawing]) -> None:
+    group, loop = named(levels[""], "block"), named(levels["block/choose"], "block/choose/each-expert")
+
+    assert group.badge is not None
+    assert loop.badge is not None
+    assert (group.title.text, group.badge.text, group.count) == ("Blocks", "×3", 3)
+    assert loop.badge.text == "8 of 384"
+
+
+def test_titles_families_and_symbols_come_from_knowledge(levels: dict[str, Drawing]) -> None:
+    norm, attention = named(levels["block"], "block/norm"), named(levels["block"], "block/attention")
+
+    assert norm.formula is not None
+    assert (norm.title.text, norm.family, norm.formula.text, norm.formula.latex) == (
+        "Input norm", "norm", "x̂n", r"\hat{x}_n",
+    )  # fmt: skip
+    assert [(run.text, run.style) for run in attention.title.runs] == [("Attention over ", "plain"), ("keys", "code")]
+    assert attention.family == "attention"
+
+
+def test_parameters_belong_to_the_boxes_that_read_them(levels: dict[str, Drawing]) -> None:
+    assert not any(node.address == "layers.*.attention.weight" for node in levels["block"].nodes)
+
+
+def test_the_same_document_gives_the_same_drawings() -> None:
+    assert draw_levels(decoder(), knowledge()) == draw_levels(decoder(), knowledge())
