@@ -20,7 +20,7 @@ from openmodelatlas.annotation.formulas.evaluate import Values
 from openmodelatlas.annotation.formulas.families import ENTRIES
 from openmodelatlas.annotation.formulas.notation import brackets_balance
 from openmodelatlas.annotation.formulas.spans import Spans
-from openmodelatlas.annotation.formulas.step import write_operations
+from openmodelatlas.annotation.formulas.step import write
 from openmodelatlas.annotation.formulas.terms import Symbols
 from openmodelatlas.annotation.formulas.writing import fields
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck
@@ -90,6 +90,7 @@ def test_an_entry_can_be_evaluated_or_says_why_not(name: str) -> None:
 def test_templates_speak_of_arguments_that_the_signature_has(name: str) -> None:
     signature = {part.lstrip("*") for part in OPERATIONS[name][0].split()}
     keywords = {"alpha", "beta", "value", "scale", "approximate", "eps", "num_classes", "other", "src", "dim", "stride"}
+    keywords |= {"left", "upper", "unitriangular"}
     assert fields(ENTRIES[name]) <= signature | keywords | {"negative_slope", "weight", "bias", "p", "ord", "dtype"}
 
 
@@ -219,17 +220,27 @@ def assert_well_formed(formula: Formula) -> None:
     assert len({term.id for term in formula.terms}) == len(formula.terms)
 
 
+def test_a_fault_in_one_formula_is_told_and_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recorded("torch.sin", torch.rand(3))
+    monkeypatch.setattr(single, "formula", lambda *_: 1 / 0)
+    drafts = drafts_of(made)
+    write(made, drafts)
+    assert [(found.what, found.reason) for found in drafts.unmatched] == [
+        ("formula", "its formula could not be written: ZeroDivisionError: division by zero")
+    ]
+
+
 def test_unknown_functions_and_random_ones_are_told() -> None:
     made = recorded("torch.bernoulli", torch.rand(3))
     drafts = drafts_of(made)
-    write_operations(made, drafts)
+    write(made, drafts)
     assert drafts.nodes[OPERATION].formulas[0].check == FormulaCheck(
         verdict="not checked", error=None, detail="it draws random numbers"
     )
     assert [(found.what, found.reason) for found in drafts.unmatched] == [("evaluation", "it draws random numbers")]
     made = recorded("torch.sinc", torch.rand(3))
     drafts = drafts_of(made)
-    write_operations(made, drafts)
+    write(made, drafts)
     assert drafts.nodes[OPERATION].formulas == []
     assert [(found.what, found.reason) for found in drafts.unmatched] == [
         ("formula", "the operation table does not know sinc")

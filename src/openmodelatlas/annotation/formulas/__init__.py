@@ -9,9 +9,7 @@ from openmodelatlas.annotation.material import Drafts, Material
 
 
 def operation_formulas(material: Material, drafts: Drafts) -> None:
-    """The step that gives operations their formulas, and composes those of what encloses them."""
-    from openmodelatlas.annotation.formulas.step import write_composed, write_kernels, write_operations
+    """The step that gives operations and kernels their formulas, and composes those of what encloses them."""
+    from openmodelatlas.annotation.formulas.step import write
 
-    write_operations(material, drafts)
-    write_kernels(material, drafts)
-    write_composed(material, drafts)
+    write(material, drafts)

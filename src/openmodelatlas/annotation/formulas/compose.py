@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand
 from openmodelatlas.annotation.formulas.chains import Chain, is_transparent
-from openmodelatlas.annotation.formulas.entry import ATOM, SYMBOL
+from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
 from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.single import ids_of
 from openmodelatlas.annotation.formulas.terms import Symbols, Terms
@@ -102,15 +102,16 @@ class _Composer:
             symbols.document.sizes, lambda operand: self._piece(operand, call), symbols.shape, symbols.spans.text
         )
 
-    def _piece(self, operand: Operand, reader: Call) -> Piece:
+    def _piece(self, operand: Operand, reader: Call, *, matrix: bool = False) -> Piece:
         """What stands for an operand: the term of a tensor, or the expression that computes it."""
         name = operand.name
+        matrix = matrix or reader.name in MATRIX_PRODUCTS
         call = self._chain.made.get(name)
         if call is None:
             return self.terms.tensor(name, self._symbols.spans.operands(reader).get(operand))
         if is_transparent(call, self._chain.made):
-            piece = self._piece(call.operands[0], call)
-            if self._symbols.swaps(name):
+            piece = self._piece(call.operands[0], call, matrix=matrix)
+            if matrix and self._symbols.swaps(name):
                 return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)
             return piece
         if self._goes_inside(name, call):

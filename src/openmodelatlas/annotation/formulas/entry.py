@@ -14,6 +14,11 @@ has its own brackets.
 A piece stands in brackets where a place asks for more than it has.
 """
 
+MATRIX_PRODUCTS = frozenset(
+    {"matmul", "rmatmul", "mm", "bmm", "mv", "addmm", "baddbmm", "addmv", "linear", "scaled_dot_product_attention"}
+)
+"""Functions whose operands are read as matrices: only there is a tensor told from its transpose."""
+
 Evaluate = Callable[..., Any]
 """Takes the arguments under torch's names and gives an array, a number, or a tuple of them.
 

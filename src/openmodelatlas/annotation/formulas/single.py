@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand
-from openmodelatlas.annotation.formulas.entry import Pairs, UnavailableError
+from openmodelatlas.annotation.formulas.entry import MATRIX_PRODUCTS, Pairs, UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, applied, arguments_of, as_list, evaluated, read
 from openmodelatlas.annotation.formulas.terms import Symbols, Terms
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
@@ -46,7 +46,7 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
         check: the verdict.
     """
     draft = symbols.drafts.nodes[call.node.address]
-    terms = Terms(symbols, draft.symbols, ids_of(draft))
+    terms = Terms(symbols, draft.symbols, ids_of(draft), matrix=call.name in MATRIX_PRODUCTS)
     outputs = [port.tensor for port in call.node.outputs]
     places = symbols.spans.results(call.node, len(outputs))
     lines = symbols.spans.operands(call)

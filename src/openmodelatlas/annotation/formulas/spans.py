@@ -7,13 +7,14 @@ from typing import Any
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, in_order
 from openmodelatlas.annotation.material import Code
+from openmodelatlas.annotation.operation_table import OPERATIONS
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.document import Document, Lines, Node
 from openmodelatlas.graph.operands import handed_nodes, operand_nodes
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
 from openmodelatlas.graph.text import one_line
 
-_LONGEST = 60
+_LONGEST = 40
 
 
 class Spans:
@@ -45,22 +46,41 @@ class Spans:
             return [self._lines(name, position(target)) for target in targets]
         return [self._lines(name, position(whole) if isinstance(whole, ast.expr) else where)] * count
 
-    def text(self, call: Call, name: str) -> str | None:
-        """The code of the argument called ``name``, if it is short and stands at its keyword or position."""
-        if call.node.symbol is None:
+    def text(self, call: Call, name: str, path: tuple[int, ...] = ()) -> str | None:
+        """The code of the argument called ``name``, or of the item at ``path`` in it; ``None`` if long or not found."""
+        if call.node.symbol is None or call.node.kind == "module":
             return None
         file, where = self._place(call.node)
-        keys = [key for key in call.node.arguments if key == name]
-        if not keys:
-            keys = [key for key, value in call.node.arguments.items() if value is call.named.get(name)]
-        if len(keys) != 1:
-            return None
-        path = (int(keys[0]) if keys[0].isdecimal() else keys[0],)
-        node = operand_nodes(file, where, _operation(call), [path])[0]
-        if node is None or isinstance(node, ast.Starred):
+        node: ast.expr | None = None
+        for steps in range(len(path), -1, -1):
+            place = self._argument(call, name, path[:steps])
+            node = operand_nodes(file, where, _operation(call), [place])[0] if place is not None else None
+            rest = path[steps:]
+            if isinstance(node, ast.Slice) and len(rest) == 1:
+                node = (node.lower, node.upper, node.step)[rest[0]]
+                break
+            if node is not None and not rest:
+                break
+            node = None
+        if node is None or isinstance(node, ast.Starred | ast.Constant):
             return None
         text = one_line(file.segment(position(node)))
         return text if len(text) <= _LONGEST else None
+
+    def _argument(self, call: Call, name: str, path: tuple[int, ...]) -> tuple[int | str, ...] | None:
+        """Where an argument, or an item of it, stands in the call."""
+        given = {**call.node.arguments, **call.node.operands}
+        if name in given:
+            return (name, *path)
+        signature = OPERATIONS.get(call.name, ("", ""))[0].split()
+        if name in signature:
+            return (signature.index(name), *path)
+        if f"*{name}" not in signature:
+            return None
+        first = signature.index(f"*{name}")
+        if isinstance(given.get(str(first)), dict):  # ``view((a, b))``
+            return (first, *path)
+        return (first + path[0], *path[1:]) if path else None
 
     def file(self, path: str) -> FileSyntax:
         """A cited file, parsed."""

@@ -1,6 +1,9 @@
-"""Gives every operation its formula, and says what could not be evaluated."""
+"""Gives operations, kernels and what encloses them their formulas, and says what could not be evaluated."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
 
 from openmodelatlas.annotation.formulas import chains, kernels, single
 from openmodelatlas.annotation.formulas.calls import entry_of, is_operation
@@ -9,66 +12,86 @@ from openmodelatlas.annotation.formulas.evaluate import Values
 from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.terms import Symbols
-from openmodelatlas.annotation.knowledge import Unmatched
+from openmodelatlas.annotation.knowledge import Formula, Unmatched
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Node
 
+_ENCLOSING = ("function", "module", "branch")
 
-def write_operations(material: Material, drafts: Drafts) -> None:
-    """Appends to every operation the formula of the operation table, with its verdict."""
-    document = material.document
-    values = Values(material.code)
-    symbols = Symbols(document, drafts, Spans(document, material.code))
-    for address, node in document.nodes.items():
-        if not is_operation(node):
-            continue
-        call = symbols.call(address)
+
+def write(material: Material, drafts: Drafts) -> None:
+    """Appends the formula of the operation table to every operation, and of its stand-in to every kernel.
+
+    Functions, modules and branches that no mechanism explains get a formula composed from the operations within.
+    """
+    writer = _Step(material, drafts)
+    nodes = material.document.nodes.values()
+    for node in nodes:
+        if is_operation(node):
+            writer.guarded(writer.operation, node)
+        elif node.kind == "kernel":
+            writer.guarded(writer.kernel, node)
+    for node in nodes:
+        if node.kind in _ENCLOSING and not is_operation(node):
+            writer.guarded(writer.enclosing, node)
+
+
+class _Step:
+    def __init__(self, material: Material, drafts: Drafts) -> None:
+        self._document = material.document
+        self._drafts = drafts
+        self._values = Values(material.code)
+        self._symbols = Symbols(material.document, drafts, Spans(material.document, material.code))
+
+    def guarded(self, write: Callable[[Node], None], node: Node) -> None:
+        """Writes for one node; a fault in what is written for it leaves the others theirs."""
+        try:
+            write(node)
+        except Exception as error:  # whatever one operation of unknown code does must not cost the atlas
+            self._miss(node, "formula", f"its formula could not be written: {type(error).__name__}: {error}")
+
+    def operation(self, node: Node) -> None:
+        """An operation, after what a mechanism says of it."""
+        call = self._symbols.call(node.address)
         if call is None:
-            drafts.unmatched.append(_unknown(node))
-            continue
-        check = single.check(call, document, values)
-        draft = drafts.nodes[address]
-        written = single.formula(call, symbols, check)
-        if not any(unlit(written.latex) == unlit(other.latex) for other in draft.formulas):
-            draft.formulas.append(written)
+            name = entry_of(node.function or "")[0]
+            self._miss(node, "formula", f"the operation table does not know {name}")
+            return
+        check = single.check(call, self._document, self._values)
+        self._append(node, single.formula(call, self._symbols, check))
         if check.verdict != "checked":
-            drafts.unmatched.append(Unmatched(address=address, what="evaluation", reason=check.detail))
+            self._miss(node, "evaluation", check.detail)
 
+    def kernel(self, node: Node) -> None:
+        """A kernel that no mechanism explains; mechanisms come first and are evaluated."""
+        if self._drafts.nodes[node.address].formulas:
+            return
+        formula = kernels.formula(node, self._symbols)
+        if formula is None:
+            self._miss(node, "formula", f"no stand-in declares {node.function}")
+            return
+        self._append(node, formula)
+        self._miss(node, "evaluation", formula.check.detail)
 
-def write_composed(material: Material, drafts: Drafts) -> None:
-    """Gives functions, modules and branches that no mechanism explains a formula composed from their operations."""
-    document = material.document
-    values = Values(material.code)
-    symbols = Symbols(document, drafts, Spans(document, material.code))
-    for address, node in document.nodes.items():
-        draft = drafts.nodes[address]
-        if draft.formulas or node.kind not in ("function", "module", "branch") or is_operation(node):
-            continue
-        chain = chains.chain_of(node, symbols)
+    def enclosing(self, node: Node) -> None:
+        """A function, module or branch that no mechanism explains, if it is short and its chain holds."""
+        if self._drafts.nodes[node.address].formulas:
+            return
+        chain = chains.chain_of(node, self._symbols)
         if chain is None:
-            continue
-        check = chains.check(chain, document, values)
-        formula = compose(chain, symbols, check)
+            return
+        check = chains.check(chain, self._document, self._values)
+        if check.verdict == "differs":
+            self._miss(node, "evaluation", f"composed of its operations, {check.detail}")
+            return
+        formula = compose(chain, self._symbols, check)
         if formula is not None:
-            draft.formulas.append(formula)
+            self._append(node, formula)
 
+    def _append(self, node: Node, formula: Formula) -> None:
+        known = self._drafts.nodes[node.address].formulas
+        if not any(unlit(formula.latex) == unlit(other.latex) for other in known):
+            known.append(formula)
 
-def write_kernels(material: Material, drafts: Drafts) -> None:
-    """Gives kernels the formula that their stand-ins declare; their mechanisms, which come first, are evaluated."""
-    symbols = Symbols(material.document, drafts, Spans(material.document, material.code))
-    for address, node in material.document.nodes.items():
-        draft = drafts.nodes[address]
-        if node.kind != "kernel" or draft.formulas:
-            continue
-        formula = kernels.formula(node, symbols)
-        if formula is not None:
-            draft.formulas.append(formula)
-            drafts.unmatched.append(Unmatched(address=address, what="evaluation", reason=formula.check.detail))
-        else:
-            reason = f"no stand-in declares {node.function}"
-            drafts.unmatched.append(Unmatched(address=address, what="formula", reason=reason))
-
-
-def _unknown(node: Node) -> Unmatched:
-    name = entry_of(node.function or "")[0]
-    return Unmatched(address=node.address, what="formula", reason=f"the operation table does not know {name}")
+    def _miss(self, node: Node, what: Literal["formula", "evaluation"], reason: str) -> None:
+        self._drafts.unmatched.append(Unmatched(address=node.address, what=what, reason=reason))

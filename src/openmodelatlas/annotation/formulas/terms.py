@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, call_of
-from openmodelatlas.annotation.formulas.entry import ATOM, SYMBOL
+from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
 from openmodelatlas.annotation.formulas.notation import dimension_words, parameter_latex, variable_latex
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.writing import Piece, Writer, symbol
@@ -80,8 +80,15 @@ class Symbols:
             return self._renamed[tensor]
         return self.drafts.tensor_symbols.get(tensor)
 
-    def named(self, tensor: str, page: Mapping[str, str], depth: int = 0) -> Piece | None:
-        """The symbol of a tensor or parameter that has one, or that plumbing made from one that has."""
+    def named(self, tensor: str, page: Mapping[str, str], *, matrix: bool = False, depth: int = 0) -> Piece | None:
+        """The symbol of a tensor or parameter that has one, or that plumbing made from one that has.
+
+        Args:
+            tensor: address or true name.
+            page: symbols that the page gives to tensors.
+            matrix: whether a transpose is told from what it was made from.
+            depth: how much plumbing was looked through.
+        """
         source = self.source(tensor) if depth < _MOST_PLUMBING else None
         role = self.role(tensor, page)
         if role is not None and (source is None or self.role(source, page) != role):
@@ -91,8 +98,8 @@ class Symbols:
             if called is not None:
                 return called
             source = source or (self._written(tensor) if depth < _MOST_PLUMBING else None)
-        piece = self.named(source, page, depth + 1) if source is not None else None
-        if piece is not None and self.swaps(tensor):
+        piece = self.named(source, page, matrix=matrix, depth=depth + 1) if source is not None else None
+        if piece is not None and matrix and self.swaps(tensor):
             return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)
         return piece
 
@@ -178,7 +185,7 @@ class Symbols:
             return None
 
         def inner(operand: Operand) -> Piece:
-            piece = self.named(operand.name, page)
+            piece = self.named(operand.name, page, matrix=call is not None and call.name in MATRIX_PRODUCTS)
             if piece is None:
                 piece = self.expression(operand.name, page, depth + 1)
             return piece if piece is not None else _NONE
@@ -197,11 +204,13 @@ class Terms:
         symbols: symbols of tensors.
         page: symbols that the page gives to tensors.
         taken: ids that the page already uses.
+        matrix: whether transposes are told apart.
     """
 
-    def __init__(self, symbols: Symbols, page: Mapping[str, str], taken: set[str]) -> None:
+    def __init__(self, symbols: Symbols, page: Mapping[str, str], taken: set[str], *, matrix: bool = False) -> None:
         self._symbols = symbols
         self._page = page
+        self._matrix = matrix
         self._taken = taken
         self._terms: dict[str, Term] = {}
         self._pieces: dict[str, Piece] = {}
@@ -265,7 +274,7 @@ class Terms:
         """What a tensor may be called here, best first: by role, by this code, by its own name, spelled out."""
         symbols = self._symbols
         local = self._local(name, lines)
-        named = symbols.named(name, self._page)
+        named = symbols.named(name, self._page, matrix=self._matrix and not result)
         if named is not None and symbols.role(symbols.root(name), self._page) is not None:
             yield named
         if local is not None:

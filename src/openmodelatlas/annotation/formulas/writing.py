@@ -9,13 +9,22 @@ from typing import Any
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, Unknown, operands_in
 from openmodelatlas.annotation.formulas.entry import ATOM, PREFIX, PRODUCT, SUM, SYMBOL, Dtype, Entry
-from openmodelatlas.annotation.formulas.notation import dimension_latex, escaped, expression_latex, number_latex
+from openmodelatlas.annotation.formulas.notation import (
+    dimension_latex,
+    escaped,
+    expression_latex,
+    number_latex,
+    variable_latex,
+)
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Dimension
 
 _PLACE = re.compile(r"<(\w+)([+*!.^]?)(?::(\w+)(?:=(\w+))?)?>")
 _LEVELS = {"": 0, "+": SUM, "*": PRODUCT, "!": PREFIX, ".": SYMBOL, "^": ATOM}
 _ABSENT = "\0"
+
+Path = tuple[int, ...]
+"""Where an item stands in an argument: its place in the list, then in the slice."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Writer:
         sizes: names of sizes (``Document.sizes``).
         tensor: gives the piece of an operand.
         shape: gives the axes of an operand; empty if they are not known.
-        text: gives the code of an argument that has no published value; ``None`` if it is not found.
+        text: gives the code of an argument, or of an item in it, that has no published value; ``None`` if it is not
+            found.
     """
 
     def __init__(
@@ -50,7 +60,7 @@ class Writer:
         sizes: Mapping[str, SizeName],
         tensor: Callable[[Operand], Piece],
         shape: Callable[[Operand], Sequence[Dimension]],
-        text: Callable[[Call, str], str | None],
+        text: Callable[[Call, str, Path], str | None],
     ) -> None:
         self._sizes = sizes
         self._tensor = tensor
@@ -90,7 +100,7 @@ class Writer:
         if form is None:
             return self._value(call, name, value).within(level)
         if form == "when":
-            return "" if value == wanted else _ABSENT
+            return "" if str(value) == wanted else _ABSENT
         return self._forms[form](self, call, name, value, level)
 
     # Forms ----------------------------------------------------------------------------------------------------
@@ -145,10 +155,16 @@ class Writer:
             known = inner["list"] if isinstance(inner, dict) and "list" in inner else known
         if len(known) != len(items):
             known = [None] * len(items)
-        return [self._item(call, name, item, given) for item, given in zip(items, known, strict=True)]
+        pairs = enumerate(zip(items, known, strict=True))
+        return [self._item(call, name, item, given, (place,)) for place, (item, given) in pairs]
 
     def _parts(self, call: Call, name: str, value: Any, level: int) -> str:
-        return r";\, ".join(self._tensor(operand).latex for operand in operands_in(value)) or _ABSENT
+        operands = list(operands_in(value))
+        names, values = ({getattr(operand, part) for operand in operands} for part in ("name", "value"))
+        if len(names) == 1 and len(values) > 1:  # what the rounds of a loop gave
+            latex = self._tensor(operands[0]).within(SYMBOL)
+            return rf"{{{latex}}}_1;\, {{{latex}}}_2;\, \ldots"
+        return r";\, ".join(self._tensor(operand).latex for operand in operands) or _ABSENT
 
     def _swap(self, call: Call, name: str, value: Any, level: int) -> str:
         rank = len(self._shape(call.operands[0])) if call.operands else 0
@@ -180,20 +196,26 @@ class Writer:
         items = value if isinstance(value, list) else [value]
         known = published["list"] if isinstance(published, dict) and "list" in published else [published]
         known = known if len(known) == len(items) else [None] * len(items)
-        return r",\, ".join(self._part(call, name, item, given) for item, given in zip(items, known, strict=True))
+        places: list[Path] = [(place,) for place in range(len(items))] if isinstance(value, list) else [()]
+        parts = zip(items, known, places, strict=True)
+        return r",\, ".join(self._part(call, name, item, given, path) for item, given, path in parts)
 
-    def _part(self, call: Call, name: str, item: Any, given: Any) -> str:
+    def _part(self, call: Call, name: str, item: Any, given: Any, path: Path) -> str:
         if item is ...:
             return r"\ldots"
         if item is None:
             return r"\mathrm{new}"
         if not isinstance(item, slice):
-            return self._item(call, name, item, given).latex
+            return self._item(call, name, item, given, path).latex
         parts = [item.start, item.stop, item.step]
         known = given["slice"] if isinstance(given, dict) and "slice" in given else [None] * 3
+        if any(isinstance(at, dict) and "probe" in at for at in known):
+            text = self._text(call, name, path)  # a slice that the code keeps in a variable
+            if text is not None and text.isidentifier():
+                return variable_latex(text)
         shown = [
-            "" if part is None else self._item(call, name, part, at).latex
-            for part, at in zip(parts, known, strict=True)
+            "" if part is None else self._item(call, name, part, at, (*path, place)).latex
+            for place, (part, at) in enumerate(zip(parts, known, strict=True))
         ]
         return f"{shown[0]}{{:}}{shown[1]}" + (f"{{:}}{shown[2]}" if shown[2] else "")
 
@@ -204,17 +226,17 @@ class Writer:
             return Piece(f"({self._list(call, name, value, 0)})")
         return self._item(call, name, value, call.published.get(name))
 
-    def _item(self, call: Call, name: str, value: Any, published: Any) -> Piece:
+    def _item(self, call: Call, name: str, value: Any, published: Any, path: Path = ()) -> Piece:
         if isinstance(value, Operand):
             return self._tensor(value)
         if isinstance(published, dict) and "size" in published:
             if published.get("value") is not None:
                 return _number(published["value"])
-            return Piece(expression_latex(published["size"], self._sizes), SUM)
+            return _expression(expression_latex(published["size"], self._sizes))
         if isinstance(published, dict) and "probe" in published:
-            text = self._text(call, name)
+            text = self._text(call, name, path)
             if text is not None:
-                return Piece(rf"\mathtt{{{escaped(text)}}}")
+                return symbol(variable_latex(text) if text.isidentifier() else rf"\mathtt{{{escaped(text)}}}")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return Piece(rf"{{{number_latex(value)}}}_{{\text{{probe}}}}", SYMBOL)
         if isinstance(published, int | float):
@@ -243,6 +265,10 @@ class Writer:
         "less": _less,
         "index": _index,
     }
+
+
+def _expression(latex: str) -> Piece:
+    return Piece(latex, SUM if " + " in latex or " - " in latex else PRODUCT if r"\," in latex else ATOM)
 
 
 def _number(value: float) -> Piece:

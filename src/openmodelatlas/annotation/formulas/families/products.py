@@ -171,7 +171,10 @@ ENTRIES: dict[str, Entry] = {
         summed=("query", "key"),
     ),
     "solve_triangular": Entry(
-        r"<A^>^{-1} <B!>",
+        r"<left:when=False><B!> <A^>^{-1} || "
+        r"<unitriangular:when=True><upper:when=False>\left(I + \operatorname{tril}_{-1}(<A>)\right)^{-1} <B!> || "
+        r"<unitriangular:when=True>\left(I + \operatorname{triu}_{1}(<A>)\right)^{-1} <B!> || "
+        r"<upper:when=False>\operatorname{tril}(<A>)^{-1} <B!> || \operatorname{triu}(<A>)^{-1} <B!>",
         MATRIX,
         solve_triangular,
         summed=("A", "B"),

@@ -214,7 +214,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "cat": Entry(r"[<tensors:parts>]_{<dim:axis>} || [<tensors:parts>]", ATOM, _cat),
     "stack": Entry(
-        _named("stack", "<tensors:list>"), PREFIX, lambda tensors, dim=0: np.stack(_list(tensors), axis=dim)
+        _named("stack", "<tensors:parts>"), PREFIX, lambda tensors, dim=0: np.stack(_list(tensors), axis=dim)
     ),
     "hstack": Entry(r"[<tensors:parts>]", ATOM, lambda tensors: np.hstack(tensors)),
     "vstack": Entry(r"[<tensors:parts>]", ATOM, lambda tensors: np.vstack(tensors)),
