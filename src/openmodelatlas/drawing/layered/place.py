@@ -23,6 +23,9 @@ LINE_GAP = 14.0
 
 _NEAR = 1e-6
 _ROUNDS = 30
+_LARGEST = 120
+"""Blocks that are moved at once, at most: beyond that, moving them takes longer than it is worth."""
+
 _MANY = 300
 """Blocks beyond which fewer rounds must do."""
 
@@ -221,12 +224,12 @@ class _Relaxation:
             self.springs[spring.b].append((spring.at_b, spring.a, spring.at_a, spring.weight))
 
     def group(self, block: int, direction: int) -> set[int] | None:
-        """The blocks that move if ``block`` does; ``None`` if one of them is fixed."""
+        """The blocks that move if ``block`` does; ``None`` if one of them is fixed, or they are very many."""
         found = {block}
         stack = [block]
         while stack:
             current = stack.pop()
-            if current == self.fixed:
+            if current == self.fixed or len(found) > _LARGEST:
                 return None
             for other, distance in (self.rights if direction > 0 else self.lefts)[current]:
                 if other not in found and self._slack(current, other, distance, direction) < _NEAR:
