@@ -68,3 +68,17 @@ def lit(page: Any) -> set[str]:
              : e.closest('.ports') ? 'port' : e.closest('.code') ? 'code' : 'other')"""
     )
     return set(found)
+
+
+def point_at(page: Any, selector: str) -> None:
+    """Moves the pointer to the middle of a line of the diagram, which may be too thin for a box around it."""
+    x, y = page.evaluate(
+        """selector => {
+          const path = document.querySelector(selector);
+          path.scrollIntoView({block: 'center', behavior: 'instant'});
+          const middle = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+          return [middle.x, middle.y];
+        }""",
+        selector,
+    )
+    page.mouse.move(x, y)

@@ -16,7 +16,7 @@ PAGES = {
     "library": "",
     "model": f"{TINY}/",
     "level": f"{TINY}/layers/attention/",
-    "operation": f"{TINY}/layers/attention/softmax-weights/",
+    "operation": f"{TINY}/layers/attention/softmax-over-keys/",
     "level-without-diagram": "sample/layers/moe/",
     "known": "known-sum/layers/first/add-attention-update/",
     "mechanisms": "mechanisms/",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.reader import PAUSE, box, focused, lit, open_box, title, wait_for
+from tests.browser.reader import PAUSE, box, focused, lit, open_box, point_at, title, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -47,7 +47,7 @@ def test_boxes_and_lines_light_what_belongs_to_them(kimi: str, opened: Open) -> 
     page = _ready(opened(f"{kimi}{BLOCK}"))
     box(page, "layers/dense/self-attn").hover()
     assert lit(page) >= {"box", "code"}
-    page.locator('g.edge[data-tensor="layers/dense/output"] path.hit').first.hover(force=True)
+    point_at(page, 'g.edge[data-tensor="layers/dense/output"] path.hit')
     assert lit(page) >= {"line", "port"}
     page.locator("#panel .ports [data-light]").last.hover()
     assert lit(page) >= {"line", "port"}

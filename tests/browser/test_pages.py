@@ -21,7 +21,7 @@ PAGES = [
     f"{TINY}/",
     f"{TINY}/layers/",
     f"{TINY}/layers/attention/",
-    f"{TINY}/layers/attention/softmax-weights/",
+    f"{TINY}/layers/attention/softmax-over-keys/",
     f"{TINY}/layers/output/",
     "sample/",
     "sample/layers/moe/",
@@ -171,10 +171,12 @@ def test_the_keyboard_reaches_every_link_and_shows_where_it_is(site: str, opened
         if page.evaluate("document.activeElement === document.body"):
             break
         assert page.evaluate(FOCUS_SHOWS), page.evaluate("document.activeElement.outerHTML")
-        reached.add(page.evaluate("""() => {
+        reached.add(
+            page.evaluate("""() => {
           const all = [...document.querySelectorAll("main a[href], main summary")];
           return all.indexOf(document.activeElement);
-        }"""))
+        }""")
+        )
     assert len(reached - {-1}) == wanted > 10
 
 
@@ -186,7 +188,7 @@ def test_the_skip_link_leads_to_the_content(site: str, opened: Open) -> None:
 
 
 def test_twins_say_the_same(site: str, opened: Open) -> None:
-    page = opened(f"{site}{TINY}/layers/attention/softmax-weights/")
+    page = opened(f"{site}{TINY}/layers/attention/softmax-over-keys/")
     title = page.locator("h1").inner_text()
     twins = {
         link.get_attribute("type"): link.get_attribute("href") for link in page.locator("link[rel=alternate]").all()
@@ -206,7 +208,7 @@ def test_a_reader_walks_from_the_model_to_one_operation_and_back(site: str, open
     page = opened(site, java_script_enabled=False)
     page.set_default_timeout(5000)
     page.locator(f"a[href='{TINY}/index.html']").click()
-    for step in ("layers", "attention", "softmax-weights"):
+    for step in ("layers", "attention", "softmax-over-keys"):
         page.locator(f"figure.diagram g.node a[href$='{step}/index.html']").first.click()
         page.wait_for_url(f"**/{step}/index.html")
     assert page.locator("h1").inner_text().startswith("Softmax")

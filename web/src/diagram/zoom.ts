@@ -13,8 +13,8 @@ export class Zoom {
   private readonly touches = new Map<number, PointerEvent>();
 
   constructor(private readonly figure: HTMLElement, private readonly svg: SVGSVGElement, private readonly changed: () => void) {
-    const box = svg.viewBox.baseVal;
-    this.natural = { width: box.width, height: box.height };
+    const [, , width, height] = svg.getAttribute("viewBox")!.split(/\s+/).map(Number);
+    this.natural = { width: width!, height: height! };
     const options = { signal: this.stop.signal };
     figure.addEventListener("wheel", (event) => this.wheel(event), { ...options, passive: false });
     figure.addEventListener("pointerdown", (event) => this.down(event), options);
