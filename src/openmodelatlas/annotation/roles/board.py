@@ -152,11 +152,12 @@ class Board:
 
     def flow(self, tensors: Iterable[str], kind: str) -> None:
         """Name tensors and, forwards, what they become by being moved, cast or scaled by a number."""
-        pending = list(tensors)
+        pending, seen = list(tensors), set[str]()
         while pending:
             current = self.view.root(pending.pop())
-            if self.kinds.setdefault(current, kind) != kind:
+            if self.kinds.setdefault(current, kind) != kind or current in seen:
                 continue
+            seen.add(current)
             for reader in self.view.readers(current):
                 word = self.view.word(reader)
                 scaled = word in ("multiply", "divide", "add") and len(self.view.inputs(reader)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.plumbing import position_axis
 from openmodelatlas.annotation.roles.positions import axes_only, back_to_positions
 from openmodelatlas.annotation.roles.view import MOVING, size_name
 
@@ -28,7 +29,11 @@ def find_ends(board: Board) -> None:
             indices = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
             tokens = bool(indices) and board.kind(indices[0]) != "positions" and _from_input(board, indices[0])
             board.place(address, "token embedding" if tokens else "position embedding", x=view.output(address))
-            board.mark(view.output(address), "embedding" if tokens else "position embedding")
+            kind = "embedding" if tokens else "position embedding"
+            if tokens:
+                board.mark(indices[0], "token numbers")
+            for output in view.outputs(address):
+                board.kinds[view.root(output)] = kind
             if not tokens and indices:
                 back_to_positions(board, indices[0], "positions")
     for node in view.nodes.values():
@@ -90,7 +95,12 @@ def _low_rank(board: Board, address: str) -> None:
     view = board.view
     source = view.projected(address)
     kind = board.kind(view.output(address))
-    if source is None or kind is None or board.kind(source) is not None:
+    if (
+        source is None
+        or kind is None
+        or board.kind(source) is not None
+        or kind.endswith(("update", "output", "logits"))
+    ):
         return
     current, chain = view.root(source), list[str]()
     for _ in range(12):
@@ -137,6 +147,15 @@ def find_gates(board: Board) -> None:
             break
 
 
+def _skipped(board: Board, tensor: str) -> str | None:
+    """What multiplies features by a parameter for a path past the state; ``None`` if nothing does."""
+    view = board.view
+    maker = view.made_by(tensor)
+    if maker is None or view.word(maker) != "multiply" or len(view.inputs(maker)) != 2:
+        return None
+    return maker if sum(view.is_weight(operand) for operand in view.inputs(maker)) == 1 else None
+
+
 def _mixed(board: Board, tensor: str) -> bool:
     """Whether a tensor comes from an attention mix or a recurrence by moves and norms only."""
     view, current = board.view, tensor
@@ -166,11 +185,15 @@ def flow_mixed(board: Board) -> None:
             ):
                 continue
             inputs = [tensor for tensor in view.inputs(address) if not view.is_weight(tensor)]
+            inputs = list(board.carried.get(address, inputs))
             kinds = {board.kind(tensor) for tensor in inputs}
             word = view.word(address)
             if word == "add" and "mixed values" in kinds:
                 board.mark(output, "mixed values")
-                board.place(address, "add readings", x=inputs[0], y=inputs[-1])
+                skip = next((maker for tensor in inputs if (maker := _skipped(board, tensor)) is not None), None)
+                if skip is not None:
+                    board.place(skip, "skip weight", x=view.output(skip))
+                board.place(address, "add skip" if skip is not None else "add readings", x=inputs[0], y=inputs[-1])
                 continue
             if word in ("setitem", "copy"):
                 kinds = {board.kind(tensor) for tensor in inputs[-1:]}
@@ -190,7 +213,7 @@ def find_caches(board: Board) -> None:
         if maker is None:
             continue
         earlier = view.nodes[maker].phase != view.nodes[address].phase
-        empty = view.word(maker) in EMPTY and not any(not view.is_weight(operand) for operand in view.inputs(maker)[:0])
+        empty = view.word(maker) in EMPTY and any(size_name(size) == "0" for size in view.shape(past))
         if earlier or empty:
             board.place(address, "append to cache", x=fresh, y=past)
             board.carried[address] = (fresh,)
@@ -283,7 +306,10 @@ def find_indices(board: Board) -> None:
     for address in view.computing:
         output = view.output(address)
         inside = any(enclosing in masks for enclosing in view.enclosing(address))
-        if view.word(address) != "arange" or address in board.places or not inside or output is None:
+        if view.word(address) != "arange" or address in board.places or output is None:
+            continue
+        if not inside:
+            _uncounted(board, address, output)
             continue
         kind = "batch indices" if size_name(view.shape(output)[0]) == "B" else "head indices"
         board.mark(output, kind)
@@ -292,6 +318,27 @@ def find_indices(board: Board) -> None:
             if view.word(reader) == "getitem" and axes_only(board, reader):
                 board.place(reader, "insert axes", x=output)
                 board.mark(view.output(reader), kind)
+
+
+def _uncounted(board: Board, address: str, output: str) -> None:
+    """A count as long as the positions, whatever reads it."""
+    view = board.view
+    if position_axis(view, output) != 0:
+        return
+    board.place(address, "count", x=output)
+    board.mark(output, "positions")
+    for reader in view.readers(output):
+        if view.word(reader) == "add" and len(view.inputs(reader)) == 1:
+            board.place(reader, "offset", x=output)
+            board.mark(view.output(reader), "positions")
+
+
+def find_constants(board: Board) -> None:
+    """Tensors made of numbers alone, that nothing else explains."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) in ("tensor", "as_tensor", "full") and not view.inputs(address):
+            board.place(address, "constant", x=view.output(address))
 
 
 def find_embedding_steps(board: Board) -> None:
@@ -312,5 +359,6 @@ def find_embedding_steps(board: Board) -> None:
                 board.place(reader, "dropout", x=tensor)
             else:
                 continue
-            if board.mark(output, "embedding"):
+            if board.kind(output) in (None, "block input", "running sum"):
+                board.kinds[view.root(output)] = "embedding"
                 pending.append(view.root(output))

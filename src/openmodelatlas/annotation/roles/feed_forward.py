@@ -168,7 +168,7 @@ def _plain(board: Board, middle: str, down: str) -> None:
     for step in steps:
         word = view.word(step)
         inputs = view.inputs(step)
-        if word in ACTIVATIONS:
+        if word in ACTIVATIONS and len(steps) == 1:
             board.place(step, "activation", x=inputs[0], activation=word)
         elif word not in MOVING:
             board.place(step, "part of activation", x=inputs[0] if inputs else None)

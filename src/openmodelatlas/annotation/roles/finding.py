@@ -13,6 +13,7 @@ from openmodelatlas.annotation.roles.enclosing import name_enclosing, name_steps
 from openmodelatlas.annotation.roles.ends import (
     find_biases,
     find_caches,
+    find_constants,
     find_embedding_steps,
     find_ends,
     find_gates,
@@ -26,7 +27,7 @@ from openmodelatlas.annotation.roles.experts import find_experts
 from openmodelatlas.annotation.roles.feed_forward import find_feed_forward
 from openmodelatlas.annotation.roles.naming import name_operations
 from openmodelatlas.annotation.roles.norms import find_norms
-from openmodelatlas.annotation.roles.parts import find_parts
+from openmodelatlas.annotation.roles.parts import find_joints, find_parts
 from openmodelatlas.annotation.roles.positions import find_rotary
 from openmodelatlas.annotation.roles.recurrence import find_convolutions, find_recurrence, find_strengths
 from openmodelatlas.annotation.roles.remainders import (
@@ -39,7 +40,7 @@ from openmodelatlas.annotation.roles.remainders import (
 from openmodelatlas.annotation.roles.residual import find_residual
 from openmodelatlas.annotation.roles.routing import find_routing
 from openmodelatlas.annotation.roles.sorting import find_sorted_experts
-from openmodelatlas.annotation.roles.states import find_kept, find_overlaps
+from openmodelatlas.annotation.roles.states import find_kept, find_overlaps, find_scan, flow_states
 from openmodelatlas.annotation.roles.symbols import give_symbols
 from openmodelatlas.annotation.roles.tensors import name_tensors
 from openmodelatlas.annotation.roles.unique import make_unique
@@ -56,6 +57,8 @@ RULES: tuple[Rule, ...] = (
     find_caches,
     find_attention,
     find_recurrence,
+    find_scan,
+    flow_states,
     find_kept,
     find_strengths,
     flow_mixed,
@@ -71,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     find_decays,
     find_dropouts,
     find_scales,
+    find_joints,
     find_projections,
     find_shared_key,
     find_biases,
@@ -80,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     find_parts,
     find_rooms,
     find_indices,
+    find_constants,
 )
 """In this order: a finding stands, so that what proves more comes first."""
 

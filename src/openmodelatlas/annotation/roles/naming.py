@@ -14,7 +14,7 @@ from openmodelatlas.annotation.roles.plumbing import plumbing_name
 from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
-from openmodelatlas.annotation.roles.wording import PLACES, Wording
+from openmodelatlas.annotation.roles.wordings import PLACES, Wording
 from openmodelatlas.shapes.dimension import Constant, Symbolic
 
 ACTIVATION_NAMES = {
@@ -31,6 +31,16 @@ ACTIVATION_NAMES = {
 
 INCOMING = {"block output": "block input", "next running sum": "running sum", "embedding": "block input"}
 """What a layer calls the results of the one before."""
+
+
+NORMS = {"layer norm": "Layer norm", "rms norm": "RMSNorm"}
+NORM_ENDS = {
+    "attention input": "{} before attention",
+    "feed-forward input": "{} before the feed-forward network",
+    "mixer input": "{} before the mixer",
+    "final features": "Final {}",
+}
+"""Titles of norms by who reads the result."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +162,11 @@ def _placed(names: Names, address: str, place: Place) -> Name:
     if family is None and kind in KINDS:
         family = KINDS[kind].family
     result = wording.result.format(**fields)
+    title = wording.title.format(**fields)
+    if place.name in NORMS and kind in NORM_ENDS:
+        title = NORM_ENDS[kind].format(NORMS[place.name])
     return Name(
-        title=tidy(wording.title.format(**fields)),
+        title=tidy(title),
         sentence=tidy(wording.sentence.format(**fields)),
         result=result,
         role=wording.role.format(**fields),
@@ -189,9 +202,39 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "weight": weight,
         "Weight": capital(weight),
         "general": general,
+        "step": _step(
+            word, number_text(node.arguments, node.published), general.format(x="the features", y="the others")
+        ),
         "pairs": place.words.get("pairs", ""),
         "their": their(names.noun(place.x)),
     }
+
+
+def _step(word: str, number: str, general: str) -> str:
+    """A short title of one step of a longer computation."""
+    verbs = {
+        "multiply": "Multiply by",
+        "divide": "Divide by",
+        "add": "Add",
+        "pow": "Raise to the power",
+        "clamp": "Clamp",
+    }
+    if word in verbs and number != "a constant":
+        return f"{verbs[word]} {number}"
+    return {
+        "multiply": "Multiply the parts",
+        "add": "Add the parts",
+        "subtract": "Subtract the parts",
+        "divide": "Divide the parts",
+        "neg": "Change the sign",
+        "tanh": "Take the hyperbolic tangent",
+        "erf": "Take the error function",
+        "exp": "Take the exponential",
+        "log": "Take the logarithm",
+        "where": "Choose between the parts",
+        "gt": "Compare with a bound",
+        "sigmoid": "Take the sigmoid",
+    }.get(word, general)
 
 
 def _weights_of(names: Names, address: str) -> str:
@@ -233,6 +276,8 @@ def _generic(names: Names, address: str) -> Name:
     elif part and word == "getitem":
         bare = f"{part} of {operands[0]}"
         title, sentence = capital(bare), f"Take the {bare}."
+    elif "in the probe" in sentence and word != "getitem":
+        sentence = f"{tidy(title)}."
     elif "in the probe" in sentence:
         title, sentence, bare = _of_round(names, address, operands)
     made = names.board.kind(view.outputs(address)[0]) if node.outputs else None
@@ -345,6 +390,13 @@ def lower(text: str) -> str:
 
 def tidy(text: str) -> str:
     """Without double articles and spaces, and with a capital first letter."""
-    for wrong, right in (("the the ", "the "), ("the a ", "a "), ("  ", " "), ("best  ", "best ")):
+    for wrong, right in (
+        ("the the ", "the "),
+        ("the what ", "what "),
+        ("The what ", "What "),
+        ("the a ", "a "),
+        ("  ", " "),
+        ("best  ", "best "),
+    ):
         text = text.replace(wrong, right)
     return capital(text.strip())

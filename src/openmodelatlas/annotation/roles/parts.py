@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.vocabulary import PARTS
 from openmodelatlas.shapes.dimension import Constant, Dimension, Symbolic
 
 SPLITTING = frozenset(["split", "split_with_sizes", "chunk", "tensor_split"])
@@ -33,6 +34,33 @@ def find_parts(board: Board) -> None:
                 for output, turns in zip(outputs, rotated, strict=True):
                     part = "rotary part" if turns else "unrotated part"
                     board.parts[view.root(output)] = (part, view.root(inputs[0]))
+
+
+def find_joints(board: Board) -> None:
+    """What is cut into parts of different kinds is none of them: it is joint, back to its projection."""
+    view = board.view
+    for address in view.computing:
+        outputs = view.outputs(address)
+        if view.word(address) not in SPLITTING or len(outputs) < 2:
+            continue
+        source = view.root(view.inputs(address)[0])
+        kind = board.kinds.get(source)
+        allowed = PARTS.get(kind or "", frozenset({kind or ""})) | _RELATED.get(kind or "", frozenset())
+        kinds = {board.kinds.get(view.root(output)) for output in outputs}
+        if kind is not None and kinds <= allowed | {kind}:
+            continue
+        if len(kinds - {None}) == 0:
+            continue
+        for _ in range(12):
+            board.kinds[source] = "joint features"
+            maker = view.producer(source)
+            carried = board.carries(maker) if maker is not None else ()
+            if maker is None or view.projected(maker) is not None or len(carried) != 1:
+                break
+            source = view.root(carried[0])
+
+
+_RELATED = {"latent and shared key": frozenset(["key-value latent", "shared key", "keys"])}
 
 
 def indexed_part(index: Any, before: tuple[Dimension, ...], after: tuple[Dimension, ...]) -> str | None:

@@ -93,7 +93,8 @@ def _reshaped(shape: tuple[Dimension, ...], new: tuple[Dimension, ...], noun: st
     if len(new) == len(shape) + 1:
         if _tokens(shape) and size_name(new[0]) == "B":
             return f"Restore batch and positions of the {noun}", f"{noun} by batch and position", "token split"
-        if kind in HEADED and len(shape) == 3:
+        single = _has_one(new) and not _has_one(shape)
+        if kind in HEADED and len(shape) == 3 and not single:
             return f"Split the {noun} into heads", f"{noun} in heads", "head split"
         return f"Split an axis of the {noun}", f"{noun} with a split axis", "axis split"
     if len(new) == len(shape) - 1:
@@ -103,6 +104,11 @@ def _reshaped(shape: tuple[Dimension, ...], new: tuple[Dimension, ...], noun: st
             return f"List the tokens of the {noun}", f"{noun} by token", "token list"
         return f"Join axes of the {noun}", f"{noun} with joined axes", "axis merge"
     return f"Reshape the {noun}", f"{noun}, reshaped", "reshape"
+
+
+def _has_one(shape: tuple[Dimension, ...]) -> bool:
+    """Whether an axis has the size 1, such as that of positions in a decode step."""
+    return any(isinstance(size, Constant) and size.value == 1 for size in shape)
 
 
 def _tokens(shape: tuple[Dimension, ...]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.roles.board import Board, is_exponential
-from openmodelatlas.annotation.roles.view import MOVING
+from openmodelatlas.annotation.roles.decay import find_cumulative, mark_chain, name_decay, through_moves
 
 PRODUCTS = frozenset(["matmul", "einsum", "bmm"])
 
@@ -36,7 +36,7 @@ def find_recurrence(board: Board) -> None:
             _update(board, address)
     for address in view.computing:
         if view.word(address) == "cumsum":
-            _cumulative(board, address)
+            find_cumulative(board, address)
 
 
 def find_convolutions(board: Board) -> None:
@@ -120,17 +120,6 @@ def _kernel(board: Board, address: str) -> None:
             board.mark(output, "state")
 
 
-def mark_chain(board: Board, tensor: str, kind: str) -> None:
-    """Name a tensor, and what it was before it was moved."""
-    view, current = board.view, tensor
-    for _ in range(20):
-        board.mark(current, kind)
-        maker = view.made_by(current)
-        if maker is None or view.word(maker) not in MOVING or view.word(maker) in ("cat", "stack"):
-            return
-        current = view.inputs(maker)[0]
-
-
 def _decayed(board: Board, tensor: str) -> tuple[str, str, str] | None:
     """(operation, state, decay) if a tensor is a state times an exponential; else ``None``."""
     view = board.view
@@ -164,7 +153,7 @@ def _update(board: Board, add: str) -> None:
         board.place(decaying, "decay state", x=state, y=decay)
         for tensor in (state, kept, result):
             board.kinds[view.root(tensor)] = "state"
-        _name_decay(board, decay)
+        name_decay(board, decay)
         errors = _reads(board, (state, kept, result), add)
         _written(board, written, errors)
         board.anchor("delta" if errors else "recurrence", add)
@@ -195,85 +184,6 @@ def _initial(board: Board, state: str) -> None:
     maker = board.view.made_by(state)
     if maker is not None and board.view.word(maker) in ("zeros", "new_zeros", "zeros_like"):
         board.place(maker, "empty state", x=state)
-
-
-def _name_decay(board: Board, decay: str) -> None:
-    """The decay is the exponential of a log decay; its cumulative sum belongs to chunks."""
-    view, current = board.view, decay
-    for _ in range(12):
-        maker = view.made_by(current)
-        if maker is None:
-            return
-        word = view.word(maker)
-        if word in ("exp", "exp2"):
-            board.place(maker, "decay", x=view.inputs(maker)[0])
-            board.mark(current, "decay")
-            board.mark(view.output(maker), "decay")
-            current = view.inputs(maker)[0]
-            break
-        board.mark(current, "decay")
-        current = view.inputs(maker)[0]
-    cumulative = _through_moves(board, current)
-    maker = view.made_by(cumulative)
-    if maker is not None and view.word(maker) == "cumsum":
-        board.place(maker, "cumulative decay", x=view.inputs(maker)[0])
-        mark_chain(board, current, "total decay")
-        current = view.inputs(maker)[0]
-    mark_chain(board, current, "log decay")
-    _log_decay(board, _through_moves(board, current))
-
-
-def _through_moves(board: Board, tensor: str) -> str:
-    view = board.view
-    for _ in range(12):
-        maker = view.made_by(tensor)
-        if maker is None or view.word(maker) not in MOVING or view.word(maker) in ("cat", "stack"):
-            return view.root(tensor)
-        tensor = view.inputs(maker)[0]
-    return view.root(tensor)
-
-
-def _log_decay(board: Board, tensor: str) -> None:
-    """Steps from a projection with bias and rate to the log decay."""
-    view, pending, seen = board.view, [tensor], set[str]()
-    for current in pending:
-        maker = view.made_by(current)
-        if maker is None or maker in seen or len(seen) > 25:
-            continue
-        seen.add(maker)
-        if view.projected(maker) is not None:
-            board.mark(view.output(maker), "log decay")
-            continue
-        word, inputs = view.word(maker), view.inputs(maker)
-        features = [operand for operand in inputs if not view.is_weight(operand)]
-        weights = [operand for operand in inputs if view.is_weight(operand)]
-        if word in MOVING:
-            pending.extend(inputs[:1])
-            continue
-        names = {
-            "add": "decay bias" if weights else "part of decay",
-            "multiply": "decay rate product" if weights else "decay bound",
-            "softplus": "decay softplus",
-            "sigmoid": "decay sigmoid",
-            "neg": "negate decay",
-        }
-        board.place(maker, names.get(word, "part of decay"), x=features[0] if features else None)
-        board.mark(view.output(maker), "step size" if word in ("softplus", "clamp") else "log decay")
-        for weight in weights:
-            _rate(board, weight)
-        pending.extend(features)
-
-
-def _rate(board: Board, weight: str) -> None:
-    """exp of a parameter (negated or not): the rate of decay of each head."""
-    view = board.view
-    for _ in range(6):
-        maker = view.made_by(weight)
-        if maker is None or not view.inputs(maker):
-            return
-        if view.word(maker) in ("exp", "neg", "exp2"):
-            board.place(maker, "decay rate" if view.word(maker) != "neg" else "negative rate", x=view.output(maker))
-        weight = view.inputs(maker)[0]
 
 
 def _reads(board: Board, states: tuple[str, ...], add: str) -> list[str]:
@@ -347,7 +257,7 @@ def _strength(board: Board, error: str) -> None:
 def _beta(board: Board, tensor: str) -> None:
     view = board.view
     mark_chain(board, tensor, "beta")
-    source = _through_moves(board, tensor)
+    source = through_moves(board, tensor)
     maker = view.made_by(source)
     if maker is not None and view.word(maker) == "sigmoid":
         board.place(maker, "beta sigmoid", x=source)
@@ -361,7 +271,7 @@ def find_strengths(board: Board) -> None:
         inputs = view.inputs(address)
         if view.word(address) != "multiply" or len(inputs) != 2 or address in board.places:
             continue
-        kind, source = board.kind(inputs[0]), view.made_by(_through_moves(board, inputs[1]))
+        kind, source = board.kind(inputs[0]), view.made_by(through_moves(board, inputs[1]))
         if kind in ("keys", "values") and source is not None and view.word(source) == "sigmoid":
             board.place(address, "scale by strength", x=inputs[0], y=inputs[1])
             _beta(board, inputs[1])
@@ -380,34 +290,3 @@ def _written(board: Board, written: str, errors: list[str]) -> None:
     if errors:
         board.mark(values, "correction")
         board.spread(keys, "keys")
-
-
-def _cumulative(board: Board, address: str) -> None:
-    """A cumulative sum whose differences are exponentiated: decays between positions of a chunk."""
-    view = board.view
-    output = view.output(address)
-    for reader in view.readers(output) if output is not None else ():
-        result = view.output(reader)
-        if view.word(reader) == "subtract" and result is not None and _grows_exponential(board, result):
-            board.place(address, "cumulative decay", x=view.inputs(address)[0])
-            board.place(reader, "decay between", x=output)
-            board.mark(output, "total decay")
-            board.mark(result, "decay between")
-            board.anchor("chunk", address)
-            mark_chain(board, view.inputs(address)[0], "log decay")
-            _log_decay(board, _through_moves(board, view.inputs(address)[0]))
-
-
-def _grows_exponential(board: Board, tensor: str, depth: int = 3) -> bool:
-    view = board.view
-    for reader in view.readers(tensor):
-        if view.word(reader) == "exp":
-            board.place(reader, "decay", x=view.inputs(reader)[0])
-            board.mark(view.output(reader), "decay")
-            return True
-        output = view.output(reader)
-        hiding = view.word(reader) in ("masked_fill", "tril", "where", "getitem")
-        if depth and output and hiding and _grows_exponential(board, output, depth - 1):
-            board.place(reader, "hide later", x=view.inputs(reader)[0])
-            return True
-    return False

@@ -75,11 +75,40 @@ def flow_overlaps(board: Board) -> None:
                 kind = kind or board.kind(inputs[-1])
         elif word in ("multiply", "add"):
             kinds = [board.kind(tensor) for tensor in inputs if not _plain(view, tensor)]
+            kinds = [kind for kind in kinds if kind not in ("beta", "decay")]
             kind = kinds[0] if len(set(kinds)) == 1 else None
         else:
+            _used(board, address)
             continue
         if kind in OVERLAPS and kind is not None:
             board.mark(output, kind)
+            if word in STEPS:
+                board.place(address, STEPS[word], x=output)
+
+
+STEPS = {
+    "masked_fill": "mask overlaps",
+    "tril": "mask overlaps",
+    "triu": "mask overlaps",
+    "neg": "negate overlaps",
+    "multiply": "scale overlaps",
+    "add": "add identity",
+    "setitem": "fill overlaps",
+}
+
+
+def _used(board: Board, address: str) -> None:
+    """What overlaps are multiplied with, or solved for."""
+    view = board.view
+    inputs = view.inputs(address)
+    kinds = [board.kind(tensor) for tensor in inputs]
+    if len(inputs) != 2 or kinds[0] not in OVERLAPS:
+        return
+    if view.word(address) == "solve_triangular":
+        board.place(address, "solve chunk", x=inputs[1])
+    elif view.word(address) in ("matmul", "bmm", "einsum"):
+        reads = kinds[0] == "query overlap"
+        board.place(address, "read chunk" if reads else "correct chunk", x=inputs[1])
 
 
 def _plain(view: View, tensor: str) -> bool:
@@ -90,7 +119,8 @@ def _plain(view: View, tensor: str) -> bool:
 def find_decays(board: Board) -> None:
     """Differences of cumulative log decays, and exponentials of log decays of any kind."""
     view = board.view
-    board.flow([tensor for tensor, kind in board.kinds.items() if kind == "total decay"], "total decay")
+    for flowing in ("total decay", "log decay", "step size"):
+        board.flow([tensor for tensor, kind in board.kinds.items() if kind == flowing], flowing)
     logs = ("log decay", "total decay", "decay between")
     for tensor in [tensor for tensor, kind in board.kinds.items() if kind == "total decay"]:
         for reader in view.readers(tensor):
@@ -100,7 +130,10 @@ def find_decays(board: Board) -> None:
     for address in view.computing:
         word, inputs, output = view.word(address), view.inputs(address), view.output(address)
         kinds = {board.kind(tensor) for tensor in inputs}
-        if word == "subtract" and kinds == {"total decay"}:
+        if word == "cumsum" and _masked_log(board, inputs[0]):
+            board.place(address, "decay between sums", x=inputs[0])
+            board.mark(output, "decay between")
+        elif word == "subtract" and kinds == {"total decay"}:
             board.place(address, "decay between", x=inputs[0])
             board.mark(output, "decay between")
         elif word in ("masked_fill", "where") and inputs and board.kind(inputs[0]) == "decay between":
@@ -114,3 +147,16 @@ def find_decays(board: Board) -> None:
             if kind in ("keys", "queries"):
                 board.place(address, "decayed", x=inputs[0])
                 board.mark(output, kind)
+
+
+def _masked_log(board: Board, tensor: str) -> bool:
+    """Whether a tensor is a log decay of which a triangle is set to 0."""
+    maker = board.view.made_by(tensor)
+    if maker is None or board.view.word(maker) not in ("masked_fill", "tril", "triu"):
+        return False
+    source = board.view.inputs(maker)[0]
+    if board.kind(source) not in ("log decay", "total decay"):
+        return False
+    board.place(maker, "masked decay", x=source)
+    board.mark(tensor, board.kind(source) or "log decay")
+    return True

@@ -42,6 +42,64 @@ def _store(board: Board, address: str, kind: str) -> None:
         board.place(start, f"empty {kind}", x=target)
 
 
+def find_scan(board: Board) -> None:
+    """A scan over chunks: decayed products of two matrices mix the inputs of a chunk, states go from chunk to chunk."""
+    view = board.view
+    for address in view.computing:
+        inputs = view.inputs(address)
+        if view.word(address) != "multiply" or len(inputs) != 2 or address in board.places:
+            continue
+        decayed = [tensor for tensor in inputs if is_exponential(view, tensor)]
+        products = [view.made_by(tensor) for tensor in inputs if tensor not in decayed]
+        product = products[0] if len(products) == 1 else None
+        if len(decayed) != 1 or product is None or view.word(product) not in ("einsum", "matmul", "bmm"):
+            continue
+        mixing = [reader for reader in view.readers(view.output(address) or "") if view.word(reader) in MIXES]
+        if mixing and len(view.inputs(product)) == 2 and product not in board.places:
+            _scanned(board, product, address, mixing[0])
+
+
+MIXES = frozenset(["einsum", "matmul", "bmm"])
+
+
+def _scanned(board: Board, product: str, decayed: str, mixing: str) -> None:
+    view = board.view
+    reading, writing = view.inputs(product)
+    board.place(product, "scan overlap", x=reading, y=writing)
+    board.place(decayed, "scan decay", x=view.output(product))
+    board.place(mixing, "scan mix", x=view.output(mixing))
+    board.anchor("scan", mixing)
+    board.mark(view.output(mixing), "mixed values")
+    features = [tensor for tensor in view.inputs(mixing) if view.root(tensor) != view.root(view.output(decayed) or "")]
+    for tensor in features[:1]:
+        board.spread(tensor, "state input")
+        for reader in view.readers(view.root(tensor)):
+            if view.word(reader) in MIXES and reader != mixing:
+                board.place(reader, "scan write", x=tensor)
+                board.mark(view.output(reader), "state")
+    board.spread(reading, "output matrix")
+    board.spread(writing, "input matrix")
+
+
+def flow_states(board: Board) -> None:
+    """States joined, passed from chunk to chunk, cut, and read."""
+    view = board.view
+    for _ in range(2):
+        for address in view.computing:
+            inputs, word, output = view.inputs(address), view.word(address), view.output(address)
+            kinds = [board.kind(tensor) for tensor in inputs]
+            if "state" not in kinds or output is None or board.kind(output) is not None:
+                continue
+            if word in ("getitem", "cat", "clone"):
+                board.mark(output, "state")
+            elif word in MIXES and any(is_exponential(view, tensor) for tensor in inputs):
+                board.place(address, "scan pass", x=output)
+                board.mark(output, "state")
+            elif word in MIXES:
+                board.place(address, "scan read", x=output)
+                board.mark(output, "mixed values")
+
+
 def find_overlaps(board: Board) -> None:
     """Sums over features of products of queries and keys (or keys with keys), perhaps decayed."""
     view = board.view

@@ -119,6 +119,9 @@ KINDS: dict[str, Kind] = {
     "log decay": Kind("log decay", "log decay", r"g", "state"),
     "decay": Kind("decay", "decay", r"\gamma", "state"),
     "total decay": Kind("cumulative log decay", "cumulative log decay", r"G", "state"),
+    "decay between": Kind("log decay between positions", "log decay", r"D", "state"),
+    "input and output matrices": Kind("input and output matrices", "input and output matrix", r"BC", "state"),
+    "joint features": Kind("joint features", "joint", None, None),
     "beta": Kind("write strength", "write strength", r"\beta", "state"),
     "recalled": Kind("recalled values", "recalled value", r"\hat{v}", "state"),
     "correction": Kind("value errors", "value error", r"\delta", "state"),
@@ -134,6 +137,7 @@ JOINED: dict[frozenset[str], str] = {
     frozenset({"queries", "values"}): "queries and values",
     frozenset({"queries", "keys", "values"}): "queries, keys and values",
     frozenset({"gate", "up"}): "gate and up",
+    frozenset({"input matrix", "output matrix"}): "input and output matrices",
 }
 """What a tensor is that holds several kinds side by side."""
 
