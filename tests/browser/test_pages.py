@@ -22,7 +22,7 @@ PAGES = [
     f"{TINY}/layers/",
     f"{TINY}/layers/attention/",
     f"{TINY}/layers/attention/softmax-over-keys/",
-    f"{TINY}/layers/output/",
+    f"{TINY}/layers/attention/attention-update/",
     "sample/",
     "sample/layers/moe/",
     "sample/layers/moe/mlp/experts/",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from openmodelatlas.drawing.style import STYLE
 
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*")
 _FOLDER = Path(__file__).parent
 _SERVED = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8"}
 _SERVED |= {".woff2": "font/woff2"}
@@ -32,18 +33,14 @@ def assets() -> Iterator[str]:
 
 def asset(name: str) -> bytes | None:
     """The bytes of one file; ``None`` if there is none of that name. Our sheet begins with that of diagrams."""
-    if name not in _names():
+    path = _FOLDER.joinpath(*name.split("/"))
+    if not _NAME.fullmatch(name) or path.suffix not in _SERVED or not path.is_file():
         return None
     if name == "atlas.css":
-        return f"{STYLE}\n".encode() + (_FOLDER / name).read_bytes()
-    return _FOLDER.joinpath(*PurePosixPath(name).parts).read_bytes()
+        return f"{STYLE}\n".encode() + path.read_bytes()
+    return path.read_bytes()
 
 
 def content_type(name: str) -> str:
     """The media type of a file by the end of its name."""
     return _SERVED.get(PurePosixPath(name).suffix, "application/octet-stream")
-
-
-@lru_cache(maxsize=1)
-def _names() -> frozenset[str]:
-    return frozenset(assets())
