@@ -132,6 +132,7 @@ BY_HAND: dict[str, Callable[[], Flat]] = {
     "group-limited-choice": lambda: {"group_scores": [1.0, 1.1, 0.5], "kept": [0.0, 1.0, 0.0]},
     "key-value-cache": lambda: {"all_keys": [1.0, 2.0], "all_values": [10.0, 20.0]},
     "kimi-delta-attention": lambda: {"outputs": [0.5 * 4.0]},
+    "kimi-delta-attention-layer": lambda: {"y": [2.0 * 3.0 * 0.5]},
     "l2-norm": _l2_norm,
     "latent-cache": lambda: {"all_latents": [1.0, 2.0, 3.0, 4.0], "all_key": [5.0, 6.0]},
     "latent-experts": lambda: {"latents": [3.0], "routed_output": [2.0, -2.0]},

@@ -11,6 +11,8 @@ from openmodelatlas.graph.document import Document, Node
 
 _WHOLE = frozenset({"module", "function", "branch", "loop", "operation", "kernel"})
 """Kinds of nodes that can be a mechanism; groups of layers and the model hold them."""
+_FILLED = frozenset({"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"})
+"""Operations whose results do not depend on the values that they read."""
 
 
 def core_of(flow: Flow, fit: Fit, mechanism: Mechanism) -> frozenset[str]:
@@ -84,6 +86,8 @@ def _made_inside(flow: Flow, node: Node, tensor: str | None) -> bool:
         return _lies_in(made[0].address, node)
 
     if tensor is None or not inside(tensor):
+        return False
+    if flow.producers[tensor][0].name in _FILLED:  # takes its type from what comes in, nothing else
         return False
     return any(not inside(name) for name in flow.ancestors(tensor))
 

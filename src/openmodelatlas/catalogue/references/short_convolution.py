@@ -24,7 +24,7 @@ def short_convolution(features: Array, kernel: Array, bias: Array | None = None,
         ``models/mamba2/modeling_mamba2.py``, ``causal_conv1d_fn``).
     """
     channels, width = kernel.shape[0], kernel.shape[-1]
-    if features.shape[-1] == channels:
+    if features.shape[1] != channels:
         features = features.swapaxes(1, 2)
         window = None if window is None else window.swapaxes(1, 2)
     if window is None:
