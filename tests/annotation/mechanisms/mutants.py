@@ -18,7 +18,7 @@ from openmodelatlas.annotation.formulas.entry import UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import as_list, evaluated
 from openmodelatlas.annotation.material import Code, Material
 from openmodelatlas.annotation.mechanisms.evaluate import relative_error
-from openmodelatlas.annotation.mechanisms.flow import Flow, is_operation
+from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, is_operation
 from openmodelatlas.annotation.mechanisms.match import Place
 from openmodelatlas.annotation.operations import operation_name
 from openmodelatlas.annotation.values import array
@@ -177,16 +177,23 @@ def _is_bound(place: Place, address: str, value: Any) -> bool:
 def _other_operands(document: Document, flow: Flow, node: Node, place: Place) -> Iterator[tuple[str, dict[str, Node]]]:
     """One operand becomes another tensor of the place of the same shape, made before.
 
-    An input that becomes another input is left out: that is the same mechanism, reading something else.
+    An input that is read once is left out: reading something else there is the same mechanism of another input.
     """
     operation = flow.operations.get(node.address)
     if operation is None:
         return
     order = {address: number for number, address in enumerate(document.nodes)}
-    made_inside = {result for one in place.fit.operations for result in flow.operations[one].results}
+    made_inside = {
+        result for one in place.fit.operations & flow.operations.keys() for result in flow.operations[one].results
+    }
     names = dict.fromkeys(operand.seen for operand in place.fit.bound.values() if operand.seen is not None)
+    inputs = {operand.tensor for name, operand in place.fit.bound.items() if name not in place.outputs}
+    reads = [operand.tensor for one in place.fit.operations for operand in _read(flow, one)]
     for key, encoded in node.operands.items():
         if not isinstance(encoded, dict) or "tensor" not in encoded:
+            continue
+        base = flow.base(encoded["tensor"])
+        if base in inputs - made_inside and reads.count(base) < 2:
             continue
         fact = flow.fact(encoded["tensor"]) or document.parameters.get(encoded["tensor"])
         for name in names:
@@ -205,6 +212,11 @@ def _other_operands(document: Document, flow: Flow, node: Node, place: Place) ->
                 {node.address: msgspec.structs.replace(node, operands={**node.operands, key: other})},
             )
             break
+
+
+def _read(flow: Flow, address: str) -> tuple[Operand, ...]:
+    operation = flow.operations.get(address)
+    return operation.tensors if operation is not None else ()
 
 
 _ELEMENTWISE = frozenset(
@@ -280,20 +292,20 @@ def _propagated(
             return None
         for port, result in zip(node.outputs, results, strict=False):
             fact = flow.fact(port.tensor)
-            result = np.asarray(result)
             if fact is None or len(fact.shape) != result.ndim:
                 return None
             new[port.tensor] = result
     replaced: dict[str, _Value] = {}
     for name, result in new.items():
-        kept = np.ascontiguousarray(result.astype(np.float32) if result.dtype.kind == "f" else result)
+        with np.errstate(over="ignore"):
+            kept = np.ascontiguousarray(result.astype(np.float32) if result.dtype.kind == "f" else result)
         key = f"mutant-{len(replaced)}"
         replaced[key] = _Value(dtype=str(kept.dtype), shape=kept.shape, data=kept.tobytes())
         tensor = nodes[name]
         assert tensor.tensor is not None
         nodes[name] = msgspec.structs.replace(tensor, tensor=msgspec.structs.replace(tensor.tensor, value=key))
     for address, node in list(nodes.items()):
-        if node.operands:
+        if node.operands and not new.keys().isdisjoint(flow.read_by(address)):
             nodes[address] = msgspec.structs.replace(node, operands=_without_old_values(node.operands, new))
     for address in changes:
         node = nodes[address]

@@ -149,7 +149,8 @@ class _Builder:
         text = line.partition("=")[2].strip()
         lines = Lines(file=FILE, first=number, last=number, column=len(line) - len(text), end_column=len(line))
         node = Node(
-            address=address, kind="operation", title=function, label=function, parent="block", function=_qualified(function),
+            address=address, kind="operation", title=function, label=function, parent="block",
+            function=_qualified(function),
             arguments=arguments, operands=operands, inputs=tuple(ports), symbol=Symbol(text=text, lines=lines),
             plumbing=function in ("view", "transpose", "to", "unsqueeze", "expand", "reshape"),
         )  # fmt: skip

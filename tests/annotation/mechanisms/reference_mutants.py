@@ -23,8 +23,8 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 _FUNCTIONS = {
     "mean": "sum", "sum": "mean", "sqrt": "abs", "exp": "abs", "tanh": "abs", "repeat": "tile", "maximum": "minimum",
-    "silu": "sigmoid", "sigmoid": "silu", "softmax": "sigmoid", "softplus": "sigmoid", "log1p": "abs", "argsort": "sort",
-    "cumsum": "cumprod",
+    "silu": "sigmoid", "sigmoid": "silu", "softmax": "sigmoid", "softplus": "sigmoid", "log1p": "abs",
+    "argsort": "sort", "cumsum": "cumprod",
 }  # fmt: skip
 
 

@@ -77,7 +77,9 @@ def _find_one(flow: Flow, arrays: Arrays, catalogue: Catalogue, mechanism: Mecha
         if outcome.error is None or outcome.error <= tolerance(mechanism):
             outputs = tuple(name for name in mechanism.outputs if name in fit.bound)
             places.append(Place(mechanism.id, fit, outputs, outcome.error, outcome.detail))
-        else:
+        elif not any(
+            fit.operations < other.fit.operations for other in findings.differing if other.mechanism == mechanism.id
+        ):
             findings.differing.append(Differing(mechanism.id, fit, outcome))
     findings.places[mechanism.id] = places
 
