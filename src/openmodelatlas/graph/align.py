@@ -136,7 +136,9 @@ class Aligner:
                 key = item.key if isinstance(item, LoopRun) else self._trees[probe].relative_key(item)
                 occurrence = (key, seen.get(key, 0))
                 seen[key] = occurrence[1] + 1
-                if occurrence in found:
+                if insert_at < len(order) and order[insert_at] == occurrence:  # nearly always
+                    insert_at += 1
+                elif occurrence in found:
                     insert_at = order.index(occurrence) + 1
                 else:
                     order.insert(insert_at, occurrence)

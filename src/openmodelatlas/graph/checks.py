@@ -12,7 +12,7 @@ from openmodelatlas.graph.document import Check
 from openmodelatlas.graph.fold import sites_in
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.roles import Roles
-from openmodelatlas.graph.sizes import Sizes
+from openmodelatlas.graph.sizes import Shape, Sizes
 
 
 def make_checks(
@@ -54,15 +54,22 @@ def _dimensions(
 ) -> tuple[Check, ...]:
     kinds: Counter[str] = Counter()
     confirmed = at_full_size = 0
+    signatures: Counter[tuple[tuple[str, ...], bool, bool]] = Counter()
+    names: dict[int, tuple[Shape, tuple[str, ...]]] = {}  # layers share their shapes, which are held for their id
     for root in roots:
         for site in sites_in(root.children):
             if site.event >= 0:
                 dimensions = sizes.signature(site)
-                kinds.update(type(dimension).__name__ for dimension in dimensions)
-                solved = sum(type(d).__name__ in ("Symbolic", "Constant") for d in dimensions)
-                confirmed += solved if site.instances[roles.held_out] else 0
-                reached = roles.true_size is not None and site.instances[roles.true_size]
-                at_full_size += solved if reached else 0
+                if id(dimensions) not in names:
+                    names[id(dimensions)] = dimensions, tuple(type(dimension).__name__ for dimension in dimensions)
+                reached = roles.true_size is not None and bool(site.instances[roles.true_size])
+                signatures[names[id(dimensions)][1], bool(site.instances[roles.held_out]), reached] += 1
+    for (kinds_of, held_out, reached), count in signatures.items():
+        solved = count * sum(kind in ("Symbolic", "Constant") for kind in kinds_of)
+        confirmed += solved if held_out else 0
+        at_full_size += solved if reached else 0
+        for kind in kinds_of:
+            kinds[kind] += count
     total, unresolved = sum(kinds.values()), kinds["Unresolved"]
     solved = kinds["Symbolic"] + kinds["Constant"]
     detail = (

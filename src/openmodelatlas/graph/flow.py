@@ -72,7 +72,8 @@ class Flow:
         self._drafts: dict[Site, Draft] = {}
         self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
         self._inputs: dict[Draft, tuple[Port, ...]] = {}
-        self._resolved: dict[tuple[int, int], Port] = {}
+        self._resolved: list[dict[int, Port]] = [{} for _ in trees]
+        self._made: list[dict[int, tuple[Draft | None, TensorDraft | None]]] = [{} for _ in trees]
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
 
@@ -83,6 +84,7 @@ class Flow:
 
     def enter(self, root: Draft) -> None:
         """Makes the tensor drafts of everything below ``root``."""
+        self._made = [{} for _ in self._trees]
         for draft in root.walk():
             for site in (*draft.sites, *draft.body, *draft.operation):
                 self._drafts[site] = draft
@@ -234,10 +236,10 @@ class Flow:
 
     def resolve(self, probe: int, number: int) -> Port:
         """The tensor that a number of a probe is, plumbing looked through."""
-        key = (probe, number)
-        if key not in self._resolved:
-            self._resolved[key] = self._resolve(probe, number)
-        return self._resolved[key]
+        port = self._resolved[probe].get(number)
+        if port is None:
+            port = self._resolved[probe][number] = self._resolve(probe, number)
+        return port
 
     def _resolve(self, probe: int, number: int) -> Port:
         tree = self._trees[probe]
@@ -248,8 +250,9 @@ class Flow:
             if draft is None or tensor is None:
                 break
             step = tree.recording.operations[entry.index]
-            plumbed = first_tensor(tree, entry.index)
-            if draft.kind == "operation" and naming.is_plumbing(step.function) and plumbed is not None:
+            plumbing = draft.kind == "operation" and naming.is_plumbing(step.function)
+            plumbed = first_tensor(tree, entry.index) if plumbing else None
+            if plumbed is not None:
                 via.append(self._labels.addresses[draft])
                 number, entry = plumbed, tree.recording.tensors[plumbed]
                 continue
@@ -294,6 +297,12 @@ class Flow:
 
     def made(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
         """The leaf node that made a tensor, and its draft; ``None`` where the document has none."""
+        found = self._made[probe].get(number)
+        if found is None:
+            found = self._made[probe][number] = self._find_made(probe, number)
+        return found
+
+    def _find_made(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
         recording = self._trees[probe].recording
         operation = recording.tensors[number].index
         site = self._wiring.site_of(probe, operation)
