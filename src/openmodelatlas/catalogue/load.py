@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent
 _IDENTIFIER = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"\[\[(?:([!?])([A-Za-z_]\w*)\|)?(.*?)\]\]", re.DOTALL)
 _TERM = re.compile(r"<([A-Za-z_]\w*)>")
-_NOTE = re.compile(r"(?P<symbols><[A-Za-z_]\w*>(?:,\s*<[A-Za-z_]\w*>)*):\s*(?P<text>.*)", re.DOTALL)
+_OWNER = re.compile(r"<([A-Za-z_]\w*)(?::([a-z]+\d*))?>")
+_NOTE = re.compile(rf"(?P<symbols>{_OWNER.pattern}(?:,\s*{_OWNER.pattern})*):\s*(?P<text>.*)", re.DOTALL)
 _SECTIONS = {"Why": "why", "When porting": "porting", "Scope": "scope"}
 
 Reference = Callable[..., Any]
@@ -146,7 +147,12 @@ def _note(block: str) -> Note:
     match = _NOTE.fullmatch(text)
     if match is None:
         return Note(text=text)
-    return Note(text=match["text"], symbols=tuple(_TERM.findall(match["symbols"])))
+    owners = _OWNER.findall(match["symbols"])
+    return Note(
+        text=match["text"],
+        symbols=tuple(name for name, dtype in owners if not dtype),
+        types={name: dtype for name, dtype in owners if dtype},
+    )
 
 
 def _validate(mechanism: Mechanism) -> None:
@@ -162,6 +168,8 @@ def _validate(mechanism: Mechanism) -> None:
     _known(where, "its formula", set(formula_symbols(front.formula)), symbols)
     notes = (*mechanism.why, *mechanism.porting, *mechanism.scope)
     _known(where, "its notes", {name for note in notes for name in note.symbols}, symbols)
+    local = {name for pattern in mechanism.patterns for name in pattern.names()}
+    _known(where, "its notes", {name for note in notes for name in note.types}, symbols | local)
     _known(where, "its example", set(front.example.inputs), set(mechanism.arguments))
     if set(front.example.outputs) != set(mechanism.outputs):
         raise _fault(where, "its example does not give every output", None)

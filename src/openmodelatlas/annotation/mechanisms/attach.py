@@ -108,10 +108,20 @@ def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place, latex: Ma
     """Notes for porting that hold here, with the lines of their symbols."""
     bound = place.fit.bound
     for note in mechanism.porting:
-        if not all(name in bound for name in note.symbols):
+        if not all(name in bound for name in note.symbols) or not _has_types(flow, note, bound):
             continue
-        lines = [line for name in note.symbols for line in operand_lines(flow, bound[name])]
+        lines = [line for name in (*note.symbols, *note.types) for line in operand_lines(flow, bound[name])]
         yield Statement(text=note_text(note, bound, latex), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
+
+
+def _has_types(flow: Flow, note: Note, bound: Mapping[str, Operand]) -> bool:
+    """Whether the tensors that a note speaks of have the types that it names, where they are made."""
+    for name, dtype in note.types.items():
+        tensor = bound[name].tensor if name in bound else None
+        fact = flow.fact(tensor or "") or flow.document.parameters.get(tensor or "")
+        if fact is None or fact.dtype != dtype:
+            return False
+    return True
 
 
 def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str]) -> str:
