@@ -278,8 +278,9 @@ function levelOf(page: FetchedPage): string | undefined {
 /** Shows the top of a diagram, with the residual stream (or else what comes first) in the middle. */
 function centre(diagram: Diagram): void {
   const { figure, svg } = diagram;
-  const middle = svg.querySelector("g.edge.kind-residual path") ?? svg.querySelector("g.node");
-  const box = middle?.getBoundingClientRect();
+  const boxes = [...svg.querySelectorAll("g.node:not(.role-step)")].map((node) => node.getBoundingClientRect());
+  const uppermost = boxes.reduce<DOMRect | undefined>((best, box) => (best && best.top <= box.top ? best : box), undefined);
+  const box = svg.querySelector("g.edge.kind-residual path")?.getBoundingClientRect() ?? uppermost;
   const frame = figure.getBoundingClientRect();
   if (box && figure.scrollWidth > figure.clientWidth) {
     figure.scrollLeft += box.left + box.width / 2 - frame.left - frame.width / 2;
