@@ -264,3 +264,56 @@ class Depth(nn.Module):
         for layer in self.pile:
             running, kept = layer(running, kept)
         return running
+
+
+class Latent(nn.Module):
+    """Attention whose keys and values come from a latent, beside a key part that all heads share."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        super().__init__()
+        width, count, each = sizes["hidden_size"], sizes["num_heads"], sizes["head_dim"]
+        self.count, self.each, self.narrow = count, each, sizes["moe_intermediate_size"]
+        self.squeeze_ask = nn.Linear(width, self.narrow, bias=False)
+        self.level_ask = Norm(self.narrow)
+        self.ask = nn.Linear(self.narrow, count * 2 * each, bias=False)
+        self.squeeze_both = nn.Linear(width, self.narrow + each, bias=False)
+        self.level_both = Norm(self.narrow)
+        self.both = nn.Linear(self.narrow, count * 2 * each, bias=False)
+        self.back = nn.Linear(count * each, width, bias=False)
+
+    def heads(self, features: torch.Tensor) -> torch.Tensor:
+        return features.view(features.shape[0], features.shape[1], self.count, 2 * self.each).transpose(1, 2)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        asked = self.heads(self.ask(self.level_ask(self.squeeze_ask(features))))
+        small, common = self.squeeze_both(features).split((self.narrow, self.each), dim=-1)
+        offered, carried = self.heads(self.both(self.level_both(small))).split((self.each, self.each), dim=-1)
+        spread = common.unsqueeze(1).expand(-1, self.count, -1, -1)
+        offered = torch.cat((offered, spread), dim=-1)
+        shares = (torch.matmul(asked, offered.transpose(2, 3)) * (2 * self.each) ** -0.5).softmax(-1)
+        blend = torch.matmul(shares, carried).transpose(1, 2)
+        return self.back(blend.reshape(features.shape[0], features.shape[1], self.count * self.each))
+
+
+class Latents(nn.Module):
+    """Two layers of latent attention."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        super().__init__()
+        self.pile = nn.ModuleList(LatentLayer(sizes) for _ in range(2))
+
+    def forward(self, stream: torch.Tensor) -> torch.Tensor:
+        for layer in self.pile:
+            stream = layer(stream)
+        return stream
+
+
+class LatentLayer(nn.Module):
+    def __init__(self, sizes: dict[str, int]) -> None:
+        super().__init__()
+        self.before = Norm(sizes["hidden_size"])
+        self.mix = Latent(sizes)
+        self.after = Norm(sizes["hidden_size"])
+
+    def forward(self, stream: torch.Tensor) -> torch.Tensor:
+        return stream + self.after(self.mix(self.before(stream)))

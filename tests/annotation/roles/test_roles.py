@@ -71,6 +71,11 @@ def depth(folder: Path) -> Roles:
     return found(folder, source(), "depth", "Depth", "Depth")
 
 
+@pytest.fixture(scope="module")
+def latents(folder: Path) -> Roles:
+    return found(folder, source(), "latents", "Latents", "Latents")
+
+
 def titles(roles: Roles, inside: str = "") -> list[str]:
     document, drafts = roles
     return [
@@ -177,6 +182,26 @@ def test_delta_rule(recurrent: Roles, title: str) -> None:
     assert title in titles(recurrent)
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Latent attention",
+        "Query latent projection",
+        "RMSNorm of the query latent",
+        "Query projection",
+        "Key-value latent and shared key projection",
+        "RMSNorm of the key-value latent",
+        "Key and value projection",
+        "Split the keys and values",
+        "Join the parts of the keys",
+        "RMSNorm of the attention output",
+        "Add attention update",
+    ],
+)
+def test_latent_attention(latents: Roles, title: str) -> None:
+    assert title in titles(latents)
+
+
 def test_symbols_of_the_residual_stream(transformer: Roles) -> None:
     document, drafts = transformer
     for address, node in document.nodes.items():
@@ -216,7 +241,7 @@ def test_a_branch_is_what_its_statement_is_in_other_layers(depth: Roles) -> None
     assert any(title.startswith("Mix the stored sums") for title in titles(depth))
 
 
-@pytest.mark.parametrize("model", ["Transformer", "Recurrent", "Depth"])
+@pytest.mark.parametrize("model", ["Transformer", "Recurrent", "Depth", "Latents"])
 def test_other_names_change_no_role(folder: Path, model: str, request: pytest.FixtureRequest) -> None:
     original: Roles = request.getfixturevalue(model.lower())
     text, table = renamed(source(), seed=len(model))

@@ -73,12 +73,16 @@ def _before_logits(board: Board, tensor: str) -> None:
             current = board.carried[maker][0]
 
 
-def find_projections(board: Board) -> None:
-    """Every linear layer is named by what its result becomes."""
+def find_latents(board: Board) -> None:
+    """What lies between two projections in a row is a latent."""
     for _ in range(3):
         for address in board.view.computing:
             if board.view.projected(address) is not None:
                 _low_rank(board, address)
+
+
+def find_projections(board: Board) -> None:
+    """Every linear layer is named by what its result becomes."""
     for address in board.view.computing:
         source = board.view.projected(address)
         if source is None:
@@ -220,7 +224,7 @@ def find_caches(board: Board) -> None:
             board.anchor("cache", address)
             for reader in view.readers(view.output(address) or ""):
                 if view.word(reader) == "getitem" and not axes_only(board, reader):
-                    board.place(reader, "cut cache", x=view.output(reader))
+                    board.place(reader, "cut cache", x=fresh)
             if empty:
                 board.place(maker, "empty cache", x=fresh)
             kind = board.kind(fresh) or board.kind(view.output(address))
@@ -288,8 +292,9 @@ def find_biases(board: Board) -> None:
         if len(biases) == 1 and len(features) == 1:
             board.place(address, "bias", x=features[0])
             board.carried.setdefault(address, (features[0],))
-            kind = board.kind(features[0])
+            kind = board.kind(features[0]) or board.kind(view.output(address))
             if kind is not None:
+                board.mark(features[0], kind)
                 board.mark(view.output(address), kind)
 
 

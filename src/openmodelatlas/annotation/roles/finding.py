@@ -18,6 +18,7 @@ from openmodelatlas.annotation.roles.ends import (
     find_ends,
     find_gates,
     find_indices,
+    find_latents,
     find_projections,
     find_rooms,
     find_shared_key,
@@ -35,6 +36,7 @@ from openmodelatlas.annotation.roles.remainders import (
     find_dropouts,
     find_scales,
     find_triangles,
+    flow_norms,
     flow_overlaps,
 )
 from openmodelatlas.annotation.roles.residual import find_residual
@@ -74,7 +76,9 @@ RULES: tuple[Rule, ...] = (
     find_decays,
     find_dropouts,
     find_scales,
+    find_latents,
     find_joints,
+    flow_norms,
     find_projections,
     find_shared_key,
     find_biases,

@@ -203,7 +203,9 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "Weight": capital(weight),
         "general": general,
         "step": _step(
-            word, number_text(node.arguments, node.published), general.format(x="the features", y="the others")
+            word,
+            number_text(node.arguments, node.published),
+            general.format(x=f"the {names.noun(place.x)}", y="the others"),
         ),
         "pairs": place.words.get("pairs", ""),
         "their": their(names.noun(place.x)),

@@ -6,8 +6,20 @@ from openmodelatlas.annotation.roles.board import Board, is_exponential
 from openmodelatlas.annotation.roles.view import MOVING, View
 
 OVERLAPS = frozenset(["key overlap", "query overlap"])
-KEEPING = frozenset(["masked_fill", "tril", "triu", "neg", "clone", "getitem", "setitem", "where"])
-STREAM = frozenset(["block input", "block output", "embedding", "running sum", "next running sum"])
+KEEPING = frozenset(["sum", "masked_fill", "tril", "triu", "neg", "clone", "getitem", "setitem", "where"])
+STREAM = frozenset(
+    [
+        "block input",
+        "block output",
+        "embedding",
+        "running sum",
+        "next running sum",
+        "after attention",
+        "sum after attention",
+        "depth mixture",
+        "sums",
+    ]
+)
 
 
 def find_dropouts(board: Board) -> None:
@@ -20,6 +32,18 @@ def find_dropouts(board: Board) -> None:
                 board.mark(source, kind)
                 board.mark(board.view.output(address), kind)
             board.place(address, "dropout", x=source)
+
+
+def flow_norms(board: Board) -> None:
+    """What a norm makes of something known keeps its name, unless a mechanism reads it under another."""
+    view = board.view
+    for address in view.computing:
+        place = board.places.get(address)
+        if place is None or address not in board.carried or not place.name.startswith(("normalise by", "gain")):
+            continue
+        kind = board.kind(board.carried[address][0])
+        if kind is not None and kind not in STREAM:
+            board.mark(view.output(address), kind)
 
 
 def find_scales(board: Board) -> None:

@@ -118,7 +118,7 @@ def mechanism_of(board: Board, update: str, stream: set[str], group: str) -> str
             continue
         cone.add(producer)
         operands = [view.root(operand) for operand in view.inputs(producer)]
-        if producer in board.carried and any(_from_stream(board, operand, stream) for operand in operands):
+        if _is_norm(board, producer) and any(_from_stream(board, operand, stream) for operand in operands):
             entering.add(tensor)
         pending.extend(operands)
     for mechanism, proofs in (
@@ -133,6 +133,15 @@ def mechanism_of(board: Board, update: str, stream: set[str], group: str) -> str
     return None
 
 
+NORMS = frozenset(["gain", "normalise by rms", "normalise by length", "layer norm", "rms norm", "group norm"])
+
+
+def _is_norm(board: Board, address: str) -> bool:
+    """Whether an operation is the last or last but one of a norm."""
+    place = board.places.get(address)
+    return place is not None and place.name in NORMS
+
+
 def _from_stream(board: Board, tensor: str, stream: set[str], depth: int = 3) -> bool:
     """Whether a norm reads the stream itself, a mixture of its sums, or what a norm made of either."""
     view = board.view
@@ -140,7 +149,7 @@ def _from_stream(board: Board, tensor: str, stream: set[str], depth: int = 3) ->
     if root in stream or board.kinds.get(root) == "depth mixture":
         return True
     maker = view.producer(root)
-    if maker is None or maker not in board.carried or not depth:
+    if maker is None or not _is_norm(board, maker) or not depth:
         return False
     return any(_from_stream(board, operand, stream, depth - 1) for operand in board.carried[maker])
 
@@ -187,9 +196,26 @@ def _name(board: Board, group: str, additions: list[Addition]) -> None:
             board.kinds[view.root(addition.result)] = "next running sum" if last else "sum after attention"
         else:
             board.kinds[view.root(addition.result)] = "block output" if last else "after attention"
+        _before_norm(board, addition)
         if index == 0 and not summed:
             board.mark(addition.stream, "block input")
         board.anchor("stream", addition.address)
+
+
+def _before_norm(board: Board, addition: Addition) -> None:
+    """An update that is normalised before it is added was the mechanism's output before."""
+    view, current = board.view, view_root(board, addition.update)
+    for _ in range(6):
+        maker = view.producer(current)
+        if maker is None or not _is_norm(board, maker):
+            return
+        current = view_root(board, board.carried[maker][0])
+        board.kinds[current] = f"{addition.mechanism} output"
+
+
+def view_root(board: Board, tensor: str) -> str:
+    """The tensor before the plumbing."""
+    return board.view.root(tensor)
 
 
 def _branches(board: Board, statements: dict[tuple[str, int, int], str]) -> None:
