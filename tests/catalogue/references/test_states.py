@@ -183,6 +183,8 @@ def window_kept(references: ModuleType) -> None:
     layer.update_conv_state(tensor(features), conv_kernel_size=4)
     kept = array(layer.conv_states[0])
     np.testing.assert_array_equal(references.next_window(features, np.zeros((B, 6, 4))), kept)
+    swapped = references.next_window(features.swapaxes(1, 2), np.zeros((B, 4, 6)), 1)
+    np.testing.assert_array_equal(swapped.swapaxes(1, 2), kept)
 
 
 def caches(references: ModuleType) -> None:

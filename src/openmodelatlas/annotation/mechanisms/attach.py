@@ -118,8 +118,12 @@ def _has_types(flow: Flow, note: Note, bound: Mapping[str, Operand]) -> bool:
     """Whether the tensors that a note speaks of have the types that it names, where they are made."""
     for name, dtype in note.types.items():
         tensor = bound[name].tensor if name in bound else None
-        fact = flow.fact(tensor or "") or flow.document.parameters.get(tensor or "")
-        if fact is None or fact.dtype != dtype:
+        fact = flow.fact(tensor or "")
+        parameter = flow.document.parameters.get(tensor or "")
+        made_in = parameter.dtype if parameter is not None else None
+        if fact is not None and fact.dtype_note is None:
+            made_in = fact.dtype
+        if made_in != dtype:
             return False
     return True
 
