@@ -15,6 +15,7 @@ import msgspec
 from openmodelatlas import __version__
 from openmodelatlas.annotation.annotate import annotate
 from openmodelatlas.annotation.material import Material
+from openmodelatlas.annotation.roles.addresses import readdress
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home as default_home
@@ -28,6 +29,7 @@ from openmodelatlas.drawing.draw import draw
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Check, Document, Provenance
+from openmodelatlas.graph.invariants import check as check_invariants
 from openmodelatlas.graph.preparation import Preparation
 from openmodelatlas.sources import FORMS, MODELS, RegisteredModel, Source, resolve, resolve_model
 from openmodelatlas.sources import registry as model_registry
@@ -122,6 +124,8 @@ def build(
             texts = _texts(captured)
             report(Progress("Naming, evaluating formulas", 0, 0))
             knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
+            document, knowledge = readdress(document, knowledge)
+            check_invariants(document)
             report(Progress("Drawing diagrams, setting formulas", 0, 0))
             drawings = draw(document, knowledge)
             document, kept = with_values(document, captured.values)

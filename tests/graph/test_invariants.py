@@ -57,6 +57,12 @@ CASES: list[tuple[str, str, str, Spoil]] = [
         "also a child of",
         lambda d: changed(d, "", children=(*d.nodes[""].children, "lm-head")),
     ),
+    (
+        "operations read",
+        MATMUL,
+        "reads 'nowhere', which is no tensor",
+        lambda d: changed(d, MATMUL, operands={"0": {"tensor": "nowhere"}}),
+    ),
     ("ports", MATMUL, "is no tensor", lambda d: changed(d, MATMUL, inputs=(PORT,))),
     ("ports", MATMUL, "is no tensor", lambda d: changed(d, MATMUL, outputs=(replace(PORT, tensor="norm"),))),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from openmodelatlas.errors import GraphError
 from openmodelatlas.graph.document import Document, Node
@@ -48,6 +49,23 @@ def _ports(document: Document) -> Iterator[Fault]:
             for step in port.via:
                 if step not in document.nodes or not document.nodes[step].plumbing:
                     yield address, f"port {port.name!r} passes {step!r}, which is no plumbing"
+
+
+def _operands(document: Document) -> Iterator[Fault]:
+    def named(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            if isinstance(value.get("tensor"), str):
+                yield value["tensor"]
+            else:
+                value = list(value.values())
+        if isinstance(value, list):
+            for item in value:
+                yield from named(item)
+
+    for address, node in document.nodes.items():
+        for tensor in named(list(node.operands.values())):
+            if not (tensor in document.nodes or tensor in document.parameters or tensor in document.inputs):
+                yield address, f"it reads {tensor!r}, which is no tensor"
 
 
 def _producers(document: Document) -> Iterator[Fault]:
@@ -116,6 +134,7 @@ INVARIANTS: dict[str, Callable[[Document], Iterator[Fault]]] = {
     "addresses are readable and unique": _addresses,
     "nodes form one tree": _tree,
     "ports lead to tensors, past plumbing only": _ports,
+    "operations read tensors that are there": _operands,
     "every tensor has one producer": _producers,
     "every layer is in exactly one variant": _members,
     "parameters add up to the model's total": _parameters,
