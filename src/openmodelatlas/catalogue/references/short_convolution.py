@@ -35,14 +35,17 @@ def short_convolution(features: Array, kernel: Array, bias: Array | None = None,
     return silu(summed if bias is None else summed + bias[:, None])
 
 
-def next_window(features: Array, before: Array) -> Array:
+def next_window(features: Array, before: Array, positions_first: int = 0) -> Array:
     """The cache of a convolution after new positions: the last values that it has seen.
 
     Args:
         features: cached window and new features together, or new features alone if there are enough, [B, C, …].
         before: the cache before, [B, C, W] (or W - 1 where the code keeps one less); only its size is read.
+        positions_first: 1 where positions come before channels in both.
 
     Returns:
         Like ``before`` (``transformers`` 5.24.0, ``cache_utils.py``, ``LinearAttentionLayer.update_conv_state``).
     """
+    if positions_first:
+        return features[:, features.shape[1] - before.shape[1] :]
     return features[..., features.shape[-1] - before.shape[-1] :]
