@@ -91,7 +91,8 @@ class Capture:
     def run(self) -> None:
         """Load, probe, write.
 
-        A second process runs the published size beside the first probe, another one every second of the other probes.
+        A second process runs the published size beside the first probe, another one half of the other probes: there are
+        never more than two, since each needs half a gigabyte.
 
         Raises:
             AtlasError: see :mod:`.failures` for what the model's code may cause besides.
@@ -104,8 +105,8 @@ class Capture:
         gc.freeze()
         with self._beside(lambda: self._true_size(subject, steps)) as size:
             plan = self._first_probe(subject, published, steps)
-            self._other_probes(subject, plan, steps)
             outcome = self._outcome(size)
+        self._other_probes(subject, plan, steps)
         if outcome is None:
             parameters, failure = self._true_size(subject, steps)
         else:
