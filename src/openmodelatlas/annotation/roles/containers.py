@@ -209,7 +209,7 @@ def attention(content: Content) -> Found | None:
         if {"key-value latent", "latent and shared key"} & kinds:
             return (
                 "Latent attention",
-                "Multi-head attention whose keys and values are projected up from a shared latent.",
+                "Attention whose keys and values are projected up from a shared latent.",
                 "attention",
                 "attention",
             )

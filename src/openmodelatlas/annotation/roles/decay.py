@@ -73,7 +73,7 @@ def _log_decay(board: Board, tensor: str) -> None:
             continue
         names = {
             "add": "decay bias" if weights else "part of decay",
-            "multiply": "decay rate product" if weights else "decay bound",
+            "multiply": "decay rate product" if weights else _bound(board, features),
             "softplus": "decay softplus",
             "sigmoid": "decay sigmoid",
             "neg": "negate decay",
@@ -83,6 +83,12 @@ def _log_decay(board: Board, tensor: str) -> None:
         for weight in weights:
             _rate(board, weight)
         pending.extend(features)
+
+
+def _bound(board: Board, features: list[str]) -> str:
+    """A number times a sigmoid bounds the log decay; times anything else it is one more step."""
+    maker = board.view.made_by(features[0]) if len(features) == 1 else None
+    return "decay bound" if board.view.word(maker) == "sigmoid" else "part of decay"
 
 
 def _rate(board: Board, weight: str) -> None:
@@ -123,6 +129,6 @@ def _grows_exponential(board: Board, tensor: str, depth: int = 3) -> bool:
         output = view.output(reader)
         hiding = view.word(reader) in ("masked_fill", "tril", "where", "getitem")
         if depth and output and hiding and _grows_exponential(board, output, depth - 1):
-            board.place(reader, "hide later", x=view.inputs(reader)[0])
+            board.place(reader, "hide later", x=view.inputs(reader)[0], y=view.inputs(reader)[-1])
             return True
     return False

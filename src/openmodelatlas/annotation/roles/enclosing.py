@@ -131,11 +131,11 @@ def name_steps(board: Board, drafts: Drafts) -> None:
     """What no rule names is a step of the mechanism around it."""
     for address, node in board.view.nodes.items():
         draft = drafts.nodes[address]
-        if draft.role or node.kind == "tensor":
+        if node.kind == "tensor" or (draft.role and draft.family):
             continue
         for enclosing in board.view.enclosing(address):
             role = drafts.nodes[enclosing].role
             if role in REGIONS:
-                draft.role = f"step of the {role}"
+                draft.role = draft.role or f"step of the {role}"
                 draft.family = draft.family or drafts.nodes[enclosing].family
                 break

@@ -207,9 +207,17 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
             number_text(node.arguments, node.published),
             general.format(x=f"the {names.noun(place.x)}", y="the others"),
         ),
+        "affine": _affine(names, address),
         "pairs": place.words.get("pairs", ""),
         "their": their(names.noun(place.x)),
     }
+
+
+def _affine(names: Names, address: str) -> str:
+    """What a norm in one function does with its parameters."""
+    view = names.board.view
+    count = sum(view.is_weight(tensor) for tensor in view.inputs(address))
+    return ("", ", then apply the gain", ", then apply gain and bias")[min(count, 2)]
 
 
 def _step(word: str, number: str, general: str) -> str:

@@ -161,7 +161,7 @@ def find_decays(board: Board) -> None:
             board.place(address, "decay between", x=inputs[0])
             board.mark(output, "decay between")
         elif word in ("masked_fill", "where") and inputs and board.kind(inputs[0]) == "decay between":
-            board.place(address, "hide later", x=inputs[0])
+            board.place(address, "hide later", x=inputs[0], y=inputs[-1])
             board.mark(output, "decay between")
         elif word in ("exp", "exp2") and inputs and board.kind(inputs[0]) in logs:
             board.place(address, "decay", x=inputs[0])

@@ -41,6 +41,10 @@ def _choice(board: Board, topk: str) -> None:
     if view.readers(outputs[0]):
         board.mark(outputs[0], "expert weights")
         _name_weights(board, outputs[0])
+    if view.readers(outputs[0]):
+        for step in steps:
+            if step in board.places and board.places[step].name == "correction bias":
+                board.places[step] = Place("router bias", x=board.places[step].x)
     for reader in view.readers(outputs[1]):
         if view.word(reader) in ("gather", "take_along_dim", "getitem") and board.kind(view.inputs(reader)[0]) in (
             "router scores",

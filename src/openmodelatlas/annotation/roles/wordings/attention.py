@@ -14,7 +14,7 @@ PLACES: dict[str, Wording] = {
     ),
     "scale scores": Wording(
         "Scale the scores",
-        "Multiply the scores by the scale {number}.",
+        "Multiply the scores by {number}.",
         "scaled attention scores",
         "score scale",
         "attention",

@@ -21,7 +21,7 @@ PLACES: dict[str, Wording] = {
     ),
     "clamp": Wording("Clamp the {x}", "Keep the {x} within bounds.", "clamped {x}", "clamp", "feed-forward"),
     "rescale": Wording(
-        "{Verb} the {x} by a constant", "{Verb} the {x} by {number}.", "scaled {x}", "scale", "feed-forward"
+        "{Verb} the {x} by {number}", "{Verb} the {x} by {number}.", "scaled {x}", "scale", "feed-forward"
     ),
     "shift": Wording("Shift the {x}", "Add {number} to the {x}.", "shifted {x}", "shift", "feed-forward"),
     "self gate": Wording(

@@ -73,13 +73,13 @@ PLACES: dict[str, Wording] = {
     "gain": Wording("Apply the gain", "Multiply each feature by its learned gain.", "", "gain", "norm"),
     "layer norm": Wording(
         "Layer norm of the {x}",
-        "Subtract the mean of the {x}, divide by {their} standard deviation, then apply gain and bias.",
+        "Subtract the mean of the {x}, divide by {their} standard deviation{affine}.",
         "",
         "layer norm",
         "norm",
     ),
     "rms norm": Wording(
-        "RMSNorm of the {x}", "Divide the {x} by {their} root mean square and apply the gain.", "", "rms norm", "norm"
+        "RMSNorm of the {x}", "Divide the {x} by {their} root mean square{affine}.", "", "rms norm", "norm"
     ),
     "length norm": Wording(
         "Normalise the {x} to unit length", "Divide the {x} by {their} length.", "", "length normalisation", "norm"

@@ -39,7 +39,7 @@ PLACES: dict[str, Wording] = {
     "sin": Wording("Sines of the angles", "Take the sine of each angle.", "sines", "rotary sines", "embedding"),
     "scale table": Wording(
         "Scale the {x}",
-        "Multiply the {x} by a constant of the position scheme ({number}).",
+        "Multiply the {x} by {number}, a factor of the position scheme.",
         "scaled {x}",
         "rotary scale",
         "embedding",

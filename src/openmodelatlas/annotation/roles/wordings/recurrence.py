@@ -65,7 +65,7 @@ PLACES: dict[str, Wording] = {
     "empty state": Wording("Empty state", "Start from a state of zeros.", "empty state", "state start", "state"),
     "decay": Wording(
         "Decay: exponential of the {x}",
-        "Take the exponential of the {x}: a factor between 0 and 1.",
+        "Take the exponential of the {x}: a decay factor.",
         "exponential of the {x}",
         "decay",
         "state",
@@ -85,9 +85,9 @@ PLACES: dict[str, Wording] = {
         "state",
     ),
     "hide later": Wording(
-        "Hide later positions",
-        "Overwrite the pairs in which the second position comes later.",
-        "log decay between positions, later ones hidden",
+        "Hide the {y}",
+        "Overwrite the {x} at the {y}.",
+        "{x}, masked",
         "decay masking",
         "state",
     ),
@@ -113,7 +113,7 @@ PLACES: dict[str, Wording] = {
     ),
     "decay bound": Wording(
         "Bound the log decay",
-        "Multiply by the lower bound {number}: the log decay lies between it and 0.",
+        "Multiply by {number}, the lower bound: the log decay lies between it and 0.",
         "log decay",
         "decay bound",
         "state",

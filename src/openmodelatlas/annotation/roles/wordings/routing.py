@@ -99,7 +99,7 @@ PLACES: dict[str, Wording] = {
     ),
     "scale weights": Wording(
         "Scale the expert weights",
-        "Multiply the weights by the constant {number}.",
+        "Multiply the weights by {number}.",
         "scaled expert weights",
         "weight scale",
         "routing",
