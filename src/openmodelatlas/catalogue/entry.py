@@ -157,12 +157,14 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
         text: may hold LaTeX between dollar signs, code between backticks, and ``{name}`` for the value of a number.
         symbols: names before the text (``- <eps>, <g>: …``): its lines are where these are used, and it is left out
             where one of them is not bound.
+        absent: names that must not be bound (``- <!b>: …``).
         types: element types that tensors must have in a model of the published type, by name (``- <x:float32>: …``);
             the note is left out where they do not.
     """
 
     text: str
     symbols: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     types: dict[str, str] = {}
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent
 _IDENTIFIER = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"\[\[(?:([!?])([A-Za-z_]\w*)\|)?(.*?)\]\]", re.DOTALL)
 _TERM = re.compile(r"<([A-Za-z_]\w*)>")
-_OWNER = re.compile(r"<([A-Za-z_]\w*)(?::([a-z]+\d*))?>")
+_OWNER = re.compile(r"<(!?)([A-Za-z_]\w*)(?::([a-z]+\d*))?>")
 _NOTE = re.compile(rf"(?P<symbols>{_OWNER.pattern}(?:,\s*{_OWNER.pattern})*):\s*(?P<text>.*)", re.DOTALL)
 _SECTIONS = {"Why": "why", "When porting": "porting", "Scope": "scope"}
 
@@ -150,8 +150,9 @@ def _note(block: str) -> Note:
     owners = _OWNER.findall(match["symbols"])
     return Note(
         text=match["text"],
-        symbols=tuple(name for name, dtype in owners if not dtype),
-        types={name: dtype for name, dtype in owners if dtype},
+        symbols=tuple(name for absent, name, dtype in owners if not absent and not dtype),
+        absent=tuple(name for absent, name, _ in owners if absent),
+        types={name: dtype for _, name, dtype in owners if dtype},
     )
 
 
@@ -167,7 +168,7 @@ def _validate(mechanism: Mechanism) -> None:
         raise _fault(where, "it has no pattern", "Structure comes first: write at least one pattern.")
     _known(where, "its formula", set(formula_symbols(front.formula)), symbols)
     notes = (*mechanism.why, *mechanism.porting, *mechanism.scope)
-    _known(where, "its notes", {name for note in notes for name in note.symbols}, symbols)
+    _known(where, "its notes", {name for note in notes for name in (*note.symbols, *note.absent)}, symbols)
     local = {name for pattern in mechanism.patterns for name in pattern.names()}
     _known(where, "its notes", {name for note in notes for name in note.types}, symbols | local)
     _known(where, "its example", set(front.example.inputs), set(mechanism.arguments))

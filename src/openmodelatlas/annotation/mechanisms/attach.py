@@ -108,7 +108,9 @@ def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place, latex: Ma
     """Notes for porting that hold here, with the lines of their symbols."""
     bound = place.fit.bound
     for note in mechanism.porting:
-        if not all(name in bound for name in note.symbols) or not _has_types(flow, note, bound):
+        if not all(name in bound for name in note.symbols) or any(name in bound for name in note.absent):
+            continue
+        if not _has_types(flow, note, bound):
             continue
         lines = [line for name in (*note.symbols, *note.types) for line in operand_lines(flow, bound[name])]
         yield Statement(text=note_text(note, bound, latex), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))

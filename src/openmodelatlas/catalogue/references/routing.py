@@ -99,7 +99,7 @@ def choose_with_bias(scores: Array, bias: Array, count: int, chosen: Integers, s
         bias: b, [E].
         count: k.
         chosen: the code's choice [N, k], which gives the order only.
-        shut_out: experts that may not be chosen, [N, E]; ``None`` if all may.
+        shut_out: experts that may not be chosen, [N, E], or their groups, [N, G, 1]; ``None`` if all may.
 
     Returns:
         Scores of the k experts with the largest s + b, [N, k] (arXiv 2408.15664; arXiv 2412.19437, equation
@@ -107,6 +107,9 @@ def choose_with_bias(scores: Array, bias: Array, count: int, chosen: Integers, s
     """
     choice_scores = scores + bias
     if shut_out is not None:
+        if shut_out.ndim == 3:  # one truth a group, repeated for its experts
+            shut_out = np.broadcast_to(shut_out, (*shut_out.shape[:2], scores.shape[1] // shut_out.shape[1]))
+            shut_out = shut_out.reshape(scores.shape)
         choice_scores = np.where(shut_out, -np.inf, choice_scores)
     return take(scores, in_order_of(chosen, best(choice_scores, count)))
 
