@@ -19,6 +19,7 @@ from openmodelatlas.drawing.pieces import line
         (r"\bar{s}_n", "s̄n", "n"),
         (r"\Delta_{\mathrm{attn}}", "Δattn", "attn"),
         (r"{\htmlData{light=residual attention-add}{s'_n}}=\bar{s}_n+x", "s′n = s̄n + x", "nn"),
+        (r"\mathtt{a\_b} = \mathrm{max pool}", "a_b = max pool", ""),
         (r"h \cdot (d_{nope} + 1)", "h · (dnope + 1)", "nope"),
     ],
 )
@@ -30,7 +31,7 @@ def test_symbols_are_set_on_one_line(latex: str, text: str, lowered: str) -> Non
     assert "".join(run.text for run in runs if run.level < 0) == lowered
 
 
-@pytest.mark.parametrize("latex", [r"\frac{a}{b}", r"\sqrt{x}", "a_{b_c}", "{a", "a}", r"\unknown", "a_", r"\bar{ab}"])
+@pytest.mark.parametrize("latex", [r"\frac{a}{b}", r"\sqrt{x}", "a_{b_c}", "{a", "a}", r"\unknown", r"\sum_{i=1}^n x", "a_", r"\bar{ab}"])
 def test_what_needs_more_than_a_line_is_not(latex: str) -> None:
     assert latex_runs(latex) is None
 

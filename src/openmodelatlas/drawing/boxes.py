@@ -16,6 +16,7 @@ from openmodelatlas.graph.document import Document, Node
 MOST_TITLE = 190.0
 """Width of a title beyond which it goes on in a second line."""
 
+MOST_NOTE = 240.0
 MOST_FORMULA = 210.0
 MOST_NAME = 170.0
 MOST_SHAPE = 210.0
@@ -152,7 +153,8 @@ class BoxWriter:
         known = self._knowledge.get(node.address)
         if known is None:
             return None
-        for latex in [*(formula.latex for formula in known.formulas[:1]), *self._output_symbols(node)]:
+        formulas = known.formulas[:1] if self.opens(node.address) else known.formulas  # others are of what is inside
+        for latex in [*(formula.latex for formula in formulas), *self._output_symbols(node)]:
             runs = latex_runs(latex)
             if runs is None:
                 continue
@@ -175,7 +177,7 @@ class BoxWriter:
                 lines["shape"] = shape
         note = self._origin_text(level.node, box)
         if note:
-            lines["note"] = line([Run(note)], BODY, most=MOST_TITLE)
+            lines["note"] = line([Run(note)], BODY, most=MOST_NOTE)
         return lines
 
     def _origin_text(self, around: Node, box: Box) -> str:

@@ -30,7 +30,9 @@ _UPRIGHT = frozenset({"max", "min", "exp", "log", "ln", "sin", "cos", "tanh"})
 _SPACED = frozenset("=+−·×⊙⊕⊗≤≥≠≈∈→←↦±∘")
 _ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
             "widetilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}  # fmt: skip
-_WORDS = frozenset({"mathrm", "operatorname", "text", "textrm", "mathsf", "mathtt", "texttt", "textsf"})
+_WORDS = frozenset({"mathrm", "operatorname", "text", "textrm", "mathsf", "textsf"})
+_CODE = frozenset({"mathtt", "texttt"})
+_WITH_LIMITS = frozenset({"sum", "prod"})
 _LETTERS = frozenset({"mathbf", "boldsymbol", "bm", "mathcal", "mathbb", "mathit", "mathnormal"})
 _TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}_^'])|(\s+)|(.)", re.DOTALL)
 
@@ -47,7 +49,7 @@ class _Setter:
     """Turns tokens of LaTeX into runs; raises for what is more than one line."""
 
     def __init__(self, latex: str) -> None:
-        self._tokens = [match for match in _TOKEN.finditer(latex) if not match[3]]
+        self._tokens = list(_TOKEN.finditer(latex))
         self._at = 0
 
     def sequence(self, level: int, *, closed: bool, style: str = "math") -> list[Run]:
@@ -70,6 +72,8 @@ class _Setter:
         self._at += 1
         if token[1] is not None:
             return self._command(token[1], level, style)
+        if token[3] is not None:  # blanks count in words only
+            return [Run(" ", "plain", level)] if style in ("words", "code") else []
         if token[2] == "{":
             return self.sequence(level, closed=True, style=style)
         if token[2] in ("_", "^"):
@@ -83,6 +87,8 @@ class _Setter:
         return [_character(token[4], level, style)]
 
     def _argument(self, level: int, style: str) -> list[Run]:
+        while self._at < len(self._tokens) and self._tokens[self._at][3] is not None:
+            self._at += 1
         if self._at >= len(self._tokens):
             raise _UnsettableError
         return self._item(level, style)
@@ -92,7 +98,11 @@ class _Setter:
             self._skip_group()
             return self._argument(level, style)
         if name in _WORDS:
-            return self._argument(level, "plain")
+            return self._argument(level, "words")
+        if name in _CODE:
+            return self._argument(level, "code")
+        if name in _WITH_LIMITS and self._is_script_next():
+            raise _UnsettableError
         if name in _LETTERS:
             return self._argument(level, style)
         if name in _ACCENTS:
@@ -110,6 +120,11 @@ class _Setter:
             return [Run(known, "plain", level)]
         return [_character(known, level, style)]
 
+    def _is_script_next(self) -> bool:
+        rest = (token for token in self._tokens[self._at :] if token[3] is None)
+        following = next(rest, None)
+        return following is not None and following[2] in ("_", "^")
+
     def _skip_group(self) -> None:
         depth = 0
         while self._at < len(self._tokens):
@@ -122,6 +137,8 @@ class _Setter:
 
 
 def _character(character: str, level: int, style: str) -> Run:
+    if style in ("words", "code"):
+        return Run(character, "code" if style == "code" else "plain", level)
     character = "−" if character == "-" else character
     if character in _SPACED:
         return Run(character if level else f" {character} ", "plain", level)

@@ -11,13 +11,13 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-from openmodelatlas.drawing.drawing import Axis, Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Point, Run
+from openmodelatlas.drawing.drawing import Axis, Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Run
+from openmodelatlas.drawing.lines import drawn_once, partings, path, px
 from openmodelatlas.drawing.metrics import run_size
 from openmodelatlas.drawing.style import STYLE
 
 Href = Callable[[str], str]
 
-_CORNER = 6.0
 _BASELINE = 0.78
 """Where the baseline is within a line of text, from its top."""
 
@@ -50,13 +50,14 @@ class _Writer:
         self.selected = selected
         self.by_id: Mapping[str, DrawnNode] = {node.id: node for node in drawing.nodes}
         self.owner = _owners(drawing)
+        self.drawn = drawn_once(drawing.edges)
         self.linked = {end for edge in drawing.edges for end in (edge.source, edge.target)}
         self.prefix = "d" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:8]
 
     def text(self) -> str:
         """The whole."""
         drawing = self.drawing
-        width, height = _n(drawing.width), _n(drawing.height)
+        width, height = px(drawing.width), px(drawing.height)
         size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
         space = "" if self.inline else ' xmlns="http://www.w3.org/2000/svg"'
         parts = [f'<svg{space} class="diagram" {size} role="img" aria-labelledby="{self.prefix}">']
@@ -84,7 +85,7 @@ class _Writer:
 
     def _edge(self, number: int, edge: DrawnEdge) -> str:
         source, target = self.by_id[edge.source], self.by_id[edge.target]
-        route = _path(edge.points)
+        route, drawn = path(edge.points), path(self.drawn[number])
         own = [knot for index, knot in enumerate(self.drawing.knots) if self.owner[index] == number]
         plumbing = f" data-plumbing={_attribute(_stretch(edge, target))}" if own else ""
         parts = [
@@ -92,7 +93,7 @@ class _Writer:
             f"data-source={_attribute(source.address)} data-target={_attribute(target.address)}{plumbing}>",
             f"<title>{_escaped(_edge_title(edge, source, target))}</title>",
             f'<path class="hit" d="{route}"/>',
-            f'<path class="line" d="{route}" marker-end="url(#{self.prefix}-{edge.kind})"/>',
+            f'<path class="line" d="{drawn}" marker-end="url(#{self.prefix}-{edge.kind})"/>',
         ]
         parts += [self._mark(knot) for knot in own]
         label = "".join(
@@ -107,7 +108,7 @@ class _Writer:
     def _mark(self, knot: Knot) -> str:
         steps = ", ".join(step.title.full or step.title.text for step in knot.steps)
         dots = "".join(
-            f'<circle cx="{_n(knot.x + knot.width / 2 + offset)}" cy="{_n(knot.y + knot.height / 2)}" r="1.3"/>'
+            f'<circle cx="{px(knot.x + knot.width / 2 + offset)}" cy="{px(knot.y + knot.height / 2)}" r="1.3"/>'
             for offset in (-5, 0, 5)
         )
         shape = "" if knot.shape is None else f'<g class="closed">{_text(knot.shape, "shape", fill_axes=True)}</g>'
@@ -115,7 +116,7 @@ class _Writer:
             f'<g class="plumbing-sign closed"><title>{_escaped(steps)}</title>'
             f"{_pill(knot, knot.x, knot.y)}{dots}</g>{shape}"
             f'<g class="plumbing-sign closer"><title>Close</title>{_pill(knot, *knot.closer)}'
-            f'<path d="M{_n(knot.closer[0] + knot.width / 2 - 4)} {_n(knot.closer[1] + knot.height / 2)}h8"/></g>'
+            f'<path d="M{px(knot.closer[0] + knot.width / 2 - 4)} {px(knot.closer[1] + knot.height / 2)}h8"/></g>'
         )
 
     def _opened(self, number: int, knot: Knot) -> str:
@@ -126,8 +127,8 @@ class _Writer:
 
     def _joints(self) -> Iterator[str]:
         """A dot where lines of one tensor part."""
-        for kind, x, y in _partings(self.drawing):
-            yield f'<circle class="joint kind-{kind}" cx="{_n(x)}" cy="{_n(y)}" r="2.4"/>'
+        for kind, x, y in partings(self.drawing):
+            yield f'<circle class="joint kind-{kind}" cx="{px(x)}" cy="{px(y)}" r="2.4"/>'
 
     def _node(self, node: DrawnNode) -> str:
         classes = ["node", f"role-{node.role}"]
@@ -171,18 +172,18 @@ def _pill(knot: Knot, x: float, y: float) -> str:
 
 def _rect(name: str, x: float, y: float, width: float, height: float, radius: float) -> str:
     kind = f' class="{name}"' if name else ""
-    size = f'width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}"'
-    return f'<rect{kind} x="{_n(x)}" y="{_n(y)}" {size}/>'
+    size = f'width="{px(width)}" height="{px(height)}" rx="{px(radius)}"'
+    return f'<rect{kind} x="{px(x)}" y="{px(y)}" {size}/>'
 
 
 def _frame(node: DrawnNode) -> Iterator[str]:
     x, y, width, height = node.x, node.y, node.width, node.height
     if node.role == "addition":
         middle, centre = x + width / 2, y + height / 2
-        yield f'<circle class="frame" cx="{_n(middle)}" cy="{_n(centre)}" r="{_n(width / 2 - 1)}"/>'
+        yield f'<circle class="frame" cx="{px(middle)}" cy="{px(centre)}" r="{px(width / 2 - 1)}"/>'
         yield (
-            f'<path class="plus" d="M{_n(middle - 5)} {_n(centre)}H{_n(middle + 5)}'
-            f'M{_n(middle)} {_n(centre - 5)}V{_n(centre + 5)}"/>'
+            f'<path class="plus" d="M{px(middle - 5)} {px(centre)}H{px(middle + 5)}'
+            f'M{px(middle)} {px(centre - 5)}V{px(centre + 5)}"/>'
         )
         return
     radius = {"node": 7.0, "step": height / 2}.get(node.role, 14.0)
@@ -196,7 +197,7 @@ def _frame(node: DrawnNode) -> Iterator[str]:
         )
     if node.opens:
         right, middle = x + width - 13, node.title.y + node.title.height / 2
-        yield f'<g class="opener"><path d="M{_n(right)} {_n(middle - 3.5)}l3.5 3.5-3.5 3.5"/></g>'
+        yield f'<g class="opener"><path d="M{px(right)} {px(middle - 3.5)}l3.5 3.5-3.5 3.5"/></g>'
 
 
 def _texts(node: DrawnNode) -> Iterator[str]:
@@ -216,11 +217,11 @@ def _texts(node: DrawnNode) -> Iterator[str]:
 def _text(text: DrawnText, name: str, *, fill_axes: bool = False) -> str:
     x = text.x + text.width / 2 if text.middle else text.x
     anchor = ' text-anchor="middle"' if text.middle else ""
-    fit = f' data-fit="{_n(text.width)}"' if fill_axes else ""
+    fit = f' data-fit="{px(text.width)}"' if fill_axes else ""
     full = f"<title>{_escaped(text.full)}</title>" if text.full is not None else ""
     y = text.y + text.height * _BASELINE
     return (
-        f'<text class="{name}" x="{_n(x)}" y="{_n(y)}" font-size="{_n(text.size)}"{anchor}{fit}>'
+        f'<text class="{name}" x="{px(x)}" y="{px(y)}" font-size="{px(text.size)}"{anchor}{fit}>'
         f"{full}{_runs(text)}</text>"
     )
 
@@ -248,9 +249,9 @@ def _run(run: Run, size: float, lowered: float) -> tuple[str, float]:
     wanted = _SHIFT.get(run.level, 0.0) * size
     attributes = "" if run.style == "plain" else f' class="{run.style}"'
     if wanted != lowered:
-        attributes += f' dy="{_n(wanted - lowered)}"'
+        attributes += f' dy="{px(wanted - lowered)}"'
     if run.level:
-        attributes += f' font-size="{_n(run_size(run, size))}"'
+        attributes += f' font-size="{px(run_size(run, size))}"'
     text = _escaped(run.text)
     return (f"<tspan{attributes}>{text}</tspan>" if attributes else text), wanted
 
@@ -284,65 +285,6 @@ def _edge_title(edge: DrawnEdge, source: DrawnNode, target: DrawnNode) -> str:
     start, end = (_whole_title(node) for node in (source, target))
     name = f"{edge.name}: " if edge.name else ""
     return f"{name}{start} → {end}"
-
-
-def _path(points: tuple[Point, ...]) -> str:
-    """The route with rounded corners."""
-    parts = [f"M{_n(points[0][0])} {_n(points[0][1])}"]
-    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        room = min(_CORNER, _distance(before, corner) / 2, _distance(corner, after) / 2)
-        start, end = _towards(corner, before, room), _towards(corner, after, room)
-        parts.append(f"L{_n(start[0])} {_n(start[1])}Q{_n(corner[0])} {_n(corner[1])} {_n(end[0])} {_n(end[1])}")
-    parts.append(f"L{_n(points[-1][0])} {_n(points[-1][1])}")
-    return "".join(parts)
-
-
-def _distance(a: Point, b: Point) -> float:
-    return abs(a[0] - b[0]) + abs(a[1] - b[1])
-
-
-def _towards(start: Point, end: Point, length: float) -> Point:
-    whole = _distance(start, end) or 1.0
-    return (start[0] + (end[0] - start[0]) * length / whole, start[1] + (end[1] - start[1]) * length / whole)
-
-
-def _partings(drawing: Drawing) -> list[tuple[str, float, float]]:
-    """Points where lines of one tensor from one box go different ways: there a line has neighbours on three sides."""
-    found: list[tuple[str, float, float]] = []
-    groups: dict[tuple[str, str], list[DrawnEdge]] = {}
-    for edge in drawing.edges:
-        groups.setdefault((edge.tensor, edge.source), []).append(edge)
-    for edges in groups.values():
-        if len(edges) < 2:
-            continue
-        ways: dict[Point, set[str]] = {}
-        corners = {point for edge in edges for point in edge.points[1:-1]}
-        for edge in edges:
-            for before, after in zip(edge.points, edge.points[1:], strict=False):
-                for corner in corners:
-                    for way in _sides(corner, before, after):
-                        ways.setdefault(corner, set()).add(way)
-        found += [(edges[0].kind, *corner) for corner, sides in sorted(ways.items()) if len(sides) > 2]
-    return found
-
-
-def _sides(corner: Point, before: Point, after: Point) -> Iterator[str]:
-    """On which sides of ``corner`` a stretch of a line lies."""
-    (x, y), (left, right), (top, bottom) = corner, sorted((before[0], after[0])), sorted((before[1], after[1]))
-    if left == right == x and top <= y <= bottom:
-        if top < y:
-            yield "above"
-        if y < bottom:
-            yield "below"
-    elif top == bottom == y and left <= x <= right:
-        if left < x:
-            yield "left"
-        if x < right:
-            yield "right"
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
 
 
 def _escaped(text: str) -> str:
