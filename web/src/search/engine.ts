@@ -53,8 +53,16 @@ export class ModelIndex {
     tokenize: words,
     processTerm: (term) => term,
   });
+  private readonly titles: string[];
+  private readonly weights: number[];
 
-  constructor(readonly file: SearchFile) {}
+  constructor(readonly file: SearchFile) {
+    this.titles = file.entries.map(([, title]) => title.toLowerCase());
+    this.weights = file.entries.map(([kind, , where, , link]) => {
+      const step = link.startsWith(`${file.model}/decode/`) ? 0.7 : 1; // the same again, in the decode step
+      return (KIND_WEIGHT[kind] * step) / (1 + 0.06 * where.split("›").length);
+    });
+  }
 
   /** Indexes the entries in slices, so that the page stays responsive. */
   async fill(): Promise<void> {
@@ -64,17 +72,19 @@ export class ModelIndex {
 
   search(query: string, most: number): Hit[] {
     const wanted = query.trim().toLowerCase();
-    const found = this.index.search(query, { ...OPTIONS, boostDocument: (id) => this.weight(id as number, wanted) });
+    const boostDocument = (id: unknown): number => this.weight(id as number, wanted);
+    // A single letter begins words everywhere: what is meant is a title. Places are shared by very many entries, so that
+    // they are looked at only where names do not find enough.
+    const fields = wanted.length > 1 ? ["title", "text"] : ["title"];
+    let found = this.index.search(query, { ...OPTIONS, fields, boostDocument });
+    if (found.length < most && wanted.length > 1) found = this.index.search(query, { ...OPTIONS, boostDocument });
     return found.slice(0, most).map((result) => this.hit(result.id as number, result.score));
   }
 
   private weight(id: number, wanted: string): number {
-    const [kind, title, where, , link] = this.file.entries[id]!;
-    const plain = title.toLowerCase();
-    const named = plain === wanted ? 4 : plain.startsWith(wanted) ? 1.6 : 1;
-    const depth = where.split("›").length;
-    const step = link.startsWith(`${this.file.model}/decode/`) ? 0.7 : 1; // the same again, in the decode step
-    return (KIND_WEIGHT[kind] * named * step) / (1 + 0.06 * depth);
+    const title = this.titles[id]!;
+    const named = title.startsWith(wanted) ? (title.length === wanted.length ? 4 : 1.6) : 1;
+    return this.weights[id]! * named;
   }
 
   private hit(id: number, score: number): Hit {
