@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.graph import driver
+from tests.graph.specimens import specimen
 
 from openmodelatlas.annotation.material import Draft, Drafts, Material
 from openmodelatlas.annotation.roles import step
@@ -344,3 +345,25 @@ def test_a_model_of_transformers(tmp_path: Path) -> None:
         assert title in have
     drafts = roles[1]
     assert all(draft.role for draft in drafts.nodes.values())
+
+
+def test_a_decode_step_has_the_roles_of_the_prefill() -> None:
+    document = specimen("cached").document
+    drafts = annotated(document)
+    twins = [
+        address
+        for address, node in document.nodes.items()
+        if address.startswith("decode/") and address.removeprefix("decode/") in document.nodes and node.kind != "tensor"
+    ]
+    assert len(twins) > 10
+    for address in twins:
+        assert drafts.nodes[address].role == drafts.nodes[address.removeprefix("decode/")].role, address
+
+
+def test_plain_attention_with_a_cache() -> None:
+    """One projection for queries, keys and values; keys and values are appended in the decode step."""
+    document = specimen("cached").document
+    have = titles((document, annotated(document)))
+    assert "Query, key and value projection" in have
+    assert "Append the keys to the cache" in have
+    assert "Append the values to the cache" in have

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.naming import NORM_ENDS, Names, their
+from openmodelatlas.annotation.roles.names import Names, their
+from openmodelatlas.annotation.roles.naming import NORM_ENDS
 from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.wordings import PLACES
 from openmodelatlas.graph.document import Node
@@ -448,6 +449,10 @@ def cache(content: Content) -> Found | None:
             "cache update",
             "state",
         )
+    for place in ("store window", "store state"):
+        if content.has(place):
+            wording = PLACES[place]
+            return wording.title, wording.sentence, wording.role, wording.family
     if content.has("empty cache", "empty window", "empty state"):
         return "Empty cache", "Make an empty cache.", "cache start", "state"
     return None

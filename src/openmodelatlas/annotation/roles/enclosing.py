@@ -5,7 +5,7 @@ from __future__ import annotations
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.containers import RULES, WHOLES, Content, Found, contents
-from openmodelatlas.annotation.roles.naming import Name, Names, capital
+from openmodelatlas.annotation.roles.names import Name, Names, capital
 from openmodelatlas.annotation.roles.wordings import PLACES
 
 

@@ -49,7 +49,7 @@ def find_feed_forward(board: Board) -> None:
 
 def _cone(board: Board, tensor: str) -> tuple[set[str], set[str]]:
     """Operations from a tensor back to the products with weights that it comes from, and these products."""
-    view, pending, steps, products = board.view, [view_root(board, tensor)], set[str](), set[str]()
+    view, pending, steps, products = board.view, [board.view.root(tensor)], set[str](), set[str]()
     seen = set[str]()
     for current in pending:
         if current in seen:
@@ -84,11 +84,6 @@ def _own_half(board: Board, address: str) -> list[str]:
     if len(joined) != 2 or part not in ("first half", "second half"):
         return inputs
     return [joined[0] if part == "first half" else joined[1]]
-
-
-def view_root(board: Board, tensor: str) -> str:
-    """The tensor before the plumbing."""
-    return board.view.root(tensor)
 
 
 def _gated(board: Board, middle: str, down: str) -> None:

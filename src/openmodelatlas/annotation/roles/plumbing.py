@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from openmodelatlas.annotation.roles.generic import GENERIC
+from openmodelatlas.annotation.roles.names import Name, Names, capital, tidy
 from openmodelatlas.annotation.roles.view import View, size_name
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 from openmodelatlas.shapes.dimension import Constant, Dimension
-
-if TYPE_CHECKING:
-    from openmodelatlas.annotation.roles.naming import Name, Names
 
 CASTS = frozenset(
     ["to", "type", "type_as", "float", "double", "half", "bfloat16", "int", "long", "bool", "short", "byte"]
@@ -37,8 +33,6 @@ HEADED = frozenset(
 
 def plumbing_name(names: Names, address: str) -> Name:
     """A name by the shapes before and after, and by what the tensor is."""
-    from openmodelatlas.annotation.roles.naming import Name, capital, tidy
-
     view = names.board.view
     node = view.nodes[address]
     source = node.inputs[0].tensor if node.inputs else None
@@ -47,6 +41,10 @@ def plumbing_name(names: Names, address: str) -> Name:
     after = view.output(address) or ""
     noun = names.noun(source)
     kind = names.board.kind(source)
+    twin = address.removeprefix("decode/")
+    told = view.nodes.get(twin) if node.phase == "decode" else None
+    if told is not None and told.function == node.function and told.inputs:
+        before, after = view.arriving(twin), view.output(twin) or ""
     title, result, role = _worded(view, address, before, after, noun, kind)
     family = KINDS[kind].family if kind in KINDS else None
     title = tidy(title)
@@ -61,7 +59,7 @@ def _worded(view: View, address: str, before: str, after: str, noun: str, kind: 
     word = view.word(address)
     shape, new = view.shape(before), view.shape(after)
     if word in CASTS:
-        fact = view.fact(after)
+        fact = view.fact(view.output(address) or after)
         dtype = fact.dtype if fact is not None and fact.dtype else "another type"
         if dtype == "bool":
             return f"Read the {noun} as truth values", f"{noun} as truth values", "cast"

@@ -204,18 +204,13 @@ def _name(board: Board, group: str, additions: list[Addition]) -> None:
 
 def _before_norm(board: Board, addition: Addition) -> None:
     """An update that is normalised before it is added was the mechanism's output before."""
-    view, current = board.view, view_root(board, addition.update)
+    view, current = board.view, board.view.root(addition.update)
     for _ in range(6):
         maker = view.producer(current)
         if maker is None or not _is_norm(board, maker):
             return
-        current = view_root(board, board.carried[maker][0])
+        current = board.view.root(board.carried[maker][0])
         board.kinds[current] = f"{addition.mechanism} output"
-
-
-def view_root(board: Board, tensor: str) -> str:
-    """The tensor before the plumbing."""
-    return board.view.root(tensor)
 
 
 def _branches(board: Board, statements: dict[tuple[str, int, int], str]) -> None:

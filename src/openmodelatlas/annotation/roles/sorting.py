@@ -42,7 +42,7 @@ def _weighed(board: Board, address: str) -> None:
 
 def _way_back(board: Board, tensor: str) -> None:
     """From the weighed rows back to the loop over experts: the rows put back in order, joined."""
-    view, pending, seen = board.view, [view_root(board, tensor)], set[str]()
+    view, pending, seen = board.view, [board.view.root(tensor)], set[str]()
     for current in pending:
         maker = view.producer(current)
         if maker is None or maker in seen or len(seen) > 12:
@@ -63,11 +63,6 @@ def _way_back(board: Board, tensor: str) -> None:
                 board.anchor("expert loop", loops[0])
             continue
         pending.extend(view.root(operand) for operand in board.carries(maker))
-
-
-def view_root(board: Board, tensor: str) -> str:
-    """The tensor before the plumbing."""
-    return board.view.root(tensor)
 
 
 def _order(board: Board, address: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.naming import Names, capital
+from openmodelatlas.annotation.roles.names import Names, capital
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 
 SENTENCES = {
