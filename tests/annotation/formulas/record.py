@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +48,11 @@ def torch_function(name: str) -> Any:
     return found
 
 
-def recorded(function: str, *args: Any, **kwargs: Any) -> Material:
-    """Runs a torch function and writes down what a capture would: encoded arguments and the values of all tensors."""
+def recorded(function: str, *args: Any, run: Callable[..., Any] | None = None, **kwargs: Any) -> Material:
+    """Runs a torch function and writes down what a capture would: encoded arguments and the values of all tensors.
+
+    ``run`` is what to run where ``function`` is not one of torch.
+    """
     captured = Captured()
     nodes: dict[str, Node] = {}
     numbers: dict[int, int] = {}
@@ -64,7 +67,7 @@ def recorded(function: str, *args: Any, **kwargs: Any) -> Material:
     encoder = Encoder(number, {}, {}, [], [])
     encoded = {str(index): encoder.encode(value, []) for index, value in enumerate(args)}
     encoded |= {name: encoder.encode(value, []) for name, value in kwargs.items()}
-    result = torch_function(function)(*args, **kwargs)
+    result = (run or torch_function(function))(*args, **kwargs)
     if result is None:  # ``x[index] = value``
         result = args[0]
     results = [item for item in (result if isinstance(result, tuple | list) else [result]) if is_tensor(item)]

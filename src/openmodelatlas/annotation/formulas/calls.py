@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,27 @@ def call_of(node: Node, document: Document) -> Call | None:
 def _together(value: Any) -> Any:
     """Positions that ``name_arguments`` put into one list."""
     return value["list"] if isinstance(value, dict) else value
+
+
+def named_call(node: Node, document: Document, signature: Sequence[str], entry: Entry) -> Call:
+    """The call of a kernel, whose positional arguments are called as in ``signature``."""
+    reader = _Reader(document)
+    named: dict[str, Any] = {}
+    for key, value in in_order({**node.arguments, **node.operands}).items():
+        position = int(key) if key.isdecimal() else None
+        if position is not None and position >= len(signature):
+            named[key] = reader.read(value, (key,))
+            continue
+        named[signature[position] if position is not None else key] = reader.read(value, (key,))
+    return Call(
+        node=node,
+        name=node.function or "",
+        entry=entry,
+        named=named,
+        published={},
+        operands=tuple(reader.operands),
+        in_place=False,
+    )
 
 
 def _encoded_at_full_size(node: Node) -> dict[str, Any]:

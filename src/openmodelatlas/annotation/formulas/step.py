@@ -66,12 +66,14 @@ class _Step:
         """A kernel that no mechanism explains; mechanisms come first and are evaluated."""
         if self._drafts.nodes[node.address].formulas:
             return
-        formula = kernels.formula(node, self._symbols)
+        check = kernels.check(node, self._symbols, self._values)
+        formula = kernels.formula(node, self._symbols, check)
         if formula is None:
             self._miss(node, "formula", f"no stand-in declares {node.function}")
             return
         self._append(node, formula)
-        self._miss(node, "evaluation", formula.check.detail)
+        if check.verdict != "checked":
+            self._miss(node, "evaluation", check.detail)
 
     def enclosing(self, node: Node) -> None:
         """A function, module or branch that no mechanism explains, if it is short and its chain holds."""
