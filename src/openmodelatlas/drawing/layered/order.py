@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from openmodelatlas.drawing.layered.graph import Layered, Segment
@@ -45,7 +45,7 @@ def _improve(graph: Layered, sweeps: int, *, small: bool) -> tuple[tuple[int, in
             _sort(graph, row, above if down else below, down=down)
         _turn_ports(graph)
         if small:
-            _transpose(graph)
+            _transpose(graph, above, below)
         count = _cost(graph)
         if count < least:
             least, best = count, [list(row) for row in graph.rows]
@@ -190,21 +190,26 @@ def _crossings_in(graph: Layered, row: int) -> int:
     return total
 
 
-def _transpose(graph: Layered) -> None:
+def _transpose(graph: Layered, above: Mapping[int, list[Segment]], below: Mapping[int, list[Segment]]) -> None:
     """Swaps neighbours in a row where that saves crossings."""
     for row, here in enumerate(graph.rows):
-        if len(here) > 40:
-            continue
-        around = [each for each in (row - 1, row) if 0 <= each < len(graph.rows) - 1]
-        count = sum(_crossings_in(graph, each) for each in around)
+        ends: dict[int, tuple[list[float], list[float]]] = {slot: ([], []) for slot in here}
+        if row > 0:
+            upper = _upper_key(graph, _place(graph, graph.rows[row - 1]))
+            for slot in here:
+                ends[slot][0].extend(sorted(map(upper, above.get(slot, ()))))
+        if row + 1 < len(graph.rows):
+            lower = _lower_key(graph, _place(graph, graph.rows[row + 1]))
+            for slot in here:
+                ends[slot][1].extend(sorted(map(lower, below.get(slot, ()))))
         for place in range(len(here) - 1):
-            if not count:
-                break
-            if graph.slots[here[place]].spine or graph.slots[here[place + 1]].spine:
+            first, second = here[place], here[place + 1]
+            if graph.slots[first].spine or graph.slots[second].spine:
                 continue
-            here[place], here[place + 1] = here[place + 1], here[place]
-            swapped = sum(_crossings_in(graph, each) for each in around)
-            if swapped < count:
-                count = swapped
-            else:
-                here[place], here[place + 1] = here[place + 1], here[place]
+            if sum(_turned(a, b) - _turned(b, a) for a, b in zip(ends[first], ends[second], strict=True)) > 0:
+                here[place], here[place + 1] = second, first
+
+
+def _turned(first: Sequence[float], second: Sequence[float]) -> int:
+    """Pairs of ends that cross if the first ones' slot is left of the second ones' (both sorted)."""
+    return sum(bisect_left(second, end) for end in first)
