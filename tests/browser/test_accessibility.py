@@ -55,3 +55,24 @@ def test_the_checker_can_object(site: str, browser: Any, axe: str) -> None:
     found = page.evaluate("axe.run(document)")["violations"]
     context.close()
     assert "image-alt" in {item["id"] for item in found}
+
+
+def test_the_reader_chooses_light_or_dark_for_all_pages(site: str, browser: Any) -> None:
+    context = browser.new_context(color_scheme="light")
+    page = context.new_page()
+
+    def is_dark() -> bool:
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(",")) < 150
+
+    page.goto(f"{site}sample/")
+    assert not is_dark()
+    page.get_by_role("button", name="Colours").click()
+    assert not is_dark(), "light, whatever the system says"
+    page.get_by_role("button", name="Colours").click()
+    assert is_dark()
+    page.goto(f"{site}known-sum/layers/first/")
+    assert is_dark()
+    page.get_by_role("button", name="Colours").click()
+    assert not is_dark()
+    context.close()

@@ -38,7 +38,7 @@ class _Checker(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "script":
             found = dict(attrs)
-            ours = (found.get("src") or "").endswith("_assets/app/app.js")
+            ours = (found.get("src") or "").endswith(("_assets/app/app.js", "_assets/theme.js"))
             self.scripts.add("app" if ours else found.get("type") or "unknown")
         self.tags.add(tag)
         self.attributes += [(tag, name, value) for name, value in attrs]

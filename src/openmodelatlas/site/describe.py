@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.graph.document import Node
@@ -32,7 +34,13 @@ _MODULE_OPERATIONS = {
 
 
 def describe_node(
-    node: Node, nodes: Mapping[str, Node], *, operations: int, axes: Sequence[str] = (), layers: int = 0
+    node: Node,
+    nodes: Mapping[str, Node],
+    *,
+    operations: int,
+    axes: Sequence[str] = (),
+    layers: int = 0,
+    with_steps: bool = True,
 ) -> str:
     """One or two sentences.
 
@@ -42,7 +50,11 @@ def describe_node(
         operations: number of operations inside, folded ones counted once.
         axes: the axes of the node's first input in words, one per axis.
         layers: number of layers inside, for the model.
+        with_steps: whether the steps inside are named, which is too much after a sentence that says what the node is.
     """
+    if not with_steps and node.kind in ("module", "function", "layer group", "loop"):
+        bare = msgspec.structs.replace(node, children=())
+        return describe_node(bare, nodes, operations=operations, axes=axes, layers=layers)
     if node.kind == "operation":
         return describe_operation(node.function or node.title, published_arguments(node), axes)
     if node.kind == "tensor":

@@ -29,13 +29,16 @@ class KnowledgeWriter:
         self._document = document
 
     def formulas(self, known: NodeKnowledge) -> tuple[PageFormula, ...]:
-        """The formulas of a node, its own first."""
-        return tuple(self._formula(formula) for formula in known.formulas)
+        """The formulas of a node, its own first, then one for each further mechanism."""
+        own = len(known.formulas) - len(known.mechanisms)
+        names = (None,) * own + known.mechanisms if own >= 0 else (None,) * len(known.formulas)
+        return tuple(self._formula(item, name) for item, name in zip(known.formulas, names, strict=True))
 
-    def _formula(self, formula: Formula) -> PageFormula:
+    def _formula(self, formula: Formula, name: str | None) -> PageFormula:
         return PageFormula(
             latex=without_marks(formula.latex),
             marked=formula.latex,
+            mechanism=mechanism(name) if name is not None else None,
             terms=tuple(self._term(term) for term in formula.terms),
             check=verdict(formula.check),
         )

@@ -92,6 +92,8 @@ def _head(page: Page) -> Iterator[str]:
 
 def _formulas(page: Page) -> Iterator[str]:
     for formula in page.formulas:
+        if formula.mechanism is not None:
+            yield f"{plain(formula.mechanism.title)}:"
         joined = " ".join(formula.latex.split())
         yield code(joined) if "$" in joined or "`" in joined else f"$$\n{joined}\n$$"
         detail = f" ({plain(formula.check.detail)})" if formula.check.detail else ""

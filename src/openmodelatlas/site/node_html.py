@@ -22,7 +22,7 @@ from openmodelatlas.site.typesetting import Typesetter
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import numbers_text, safe_url
 
-_SHOWN_OUTPUTS = 8
+_SHOWN_OUTPUTS = 5
 _ROOT = "⟦root⟧/"
 _LEVEL = "⟦level⟧/"
 """Stand in what pages share for the ways to the root and to the level's folder, which differ between them."""

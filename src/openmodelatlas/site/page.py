@@ -212,6 +212,7 @@ class PageBuilder:
             operations=self._count_operations(node),
             axes=[dimension.text for dimension in self._ports.first_shape(node)],
             layers=self._count_layers() if node.kind == "model" else 0,
+            with_steps=known.sentence is None,
         )
         return automatic if known.sentence is None else f"{known.sentence.rstrip()} {automatic}"
 

@@ -92,6 +92,8 @@ def _head(page: Page) -> list[RenderableType]:
 def _formulas(page: Page) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for formula in page.formulas:
+        if formula.mechanism is not None:
+            parts.append(_text(f"\n  {formula.mechanism.title}", "dim"))
         parts.append(_text(f"\n  {readable_latex(formula.latex)}", "bold"))
         detail = f": {formula.check.detail}" if formula.check.detail and formula.check.verdict != "checked" else ""
         styles = {"checked": "green", "differs": "red", "not checked": "yellow"}

@@ -61,12 +61,14 @@ class PageFormula(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         latex: without the marks of the terms, to be set by any LaTeX.
         marked: with each term in ``\\htmlData{light=<id>}{…}``.
+        mechanism: whose formula it is; ``null`` for the node's own.
         terms: in order of appearance.
         check: the verdict of its evaluation.
     """
 
     latex: str
     marked: str
+    mechanism: PageMechanism | None
     terms: tuple[PageTerm, ...]
     check: PageVerdict
 
