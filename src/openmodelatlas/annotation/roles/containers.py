@@ -504,7 +504,7 @@ def last(content: Content) -> Found | None:
             "loop",
             name.family,
         )
-    return title, f"Ends with: {name.title[:1].lower()}{name.title[1:]}.", "", name.family
+    return title, f"Ends with: {name.title[:1].lower()}{name.title[1:]}.", name.role or "", name.family
 
 
 RULES: tuple[Callable[[Content], Found | None], ...] = (

@@ -20,12 +20,10 @@ def find_depth(board: Board) -> None:
             continue
         product = view.made_by(view.inputs(scores)[0]) if view.word(scores) == "sum" else None
         keys = _keys(board, product or scores)
-        mix = next(
-            (reader for reader in view.readers(weights) if view.word(reader) in ("matmul", "einsum", "bmm")), None
-        )
+        weighted, mix = _mix(board, weights)
         if keys is None or mix is None:
             continue
-        values = [tensor for tensor in view.inputs(mix) if view.root(tensor) != view.root(weights)]
+        values = [tensor for tensor in view.inputs(weighted or mix) if view.root(tensor) != view.root(weights)]
         sources = _sources(board, keys)
         if not values or view.root(values[0]) not in sources:
             continue
@@ -33,6 +31,22 @@ def find_depth(board: Board) -> None:
         if join is None or view.word(join) not in ("cat", "stack"):
             continue
         _name(board, join, keys, product, scores, softmax, mix)
+        if weighted is not None:
+            board.place(weighted, "weighted sums", x=values[0])
+            board.carried.pop(weighted, None)
+
+
+def _mix(board: Board, weights: str) -> tuple[str | None, str | None]:
+    """What mixes by the weights: one matrix product, or an elementwise product (the first of the two) and its sum."""
+    view = board.view
+    for reader in view.readers(weights):
+        if view.word(reader) in ("matmul", "einsum", "bmm"):
+            return None, reader
+        result = view.output(reader) if view.word(reader) == "multiply" else None
+        for adder in view.readers(result) if result is not None else ():
+            if view.word(adder) == "sum":
+                return reader, adder
+    return None, None
 
 
 def _keys(board: Board, address: str) -> str | None:

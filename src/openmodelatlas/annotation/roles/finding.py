@@ -35,6 +35,7 @@ from openmodelatlas.annotation.roles.remainders import (
     find_decays,
     find_dropouts,
     find_scales,
+    find_tests,
     find_triangles,
     flow_norms,
     flow_overlaps,
@@ -89,6 +90,7 @@ RULES: tuple[Rule, ...] = (
     find_rooms,
     find_indices,
     find_constants,
+    find_tests,
 )
 """In this order: a finding stands, so that what proves more comes first."""
 

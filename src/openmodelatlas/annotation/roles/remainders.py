@@ -60,6 +60,22 @@ def find_scales(board: Board) -> None:
             board.mark(view.output(address), kind)
 
 
+COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge", "any", "all", "logical_not", "isnan"])
+
+
+def find_tests(board: Board) -> None:
+    """Values that the code reads to decide which way to go, and the comparison before."""
+    view = board.view
+    for address in view.computing:
+        if view.word(address) != "truth" or address in board.places or not view.inputs(address):
+            continue
+        test = view.made_by(view.inputs(address)[0])
+        board.place(address, "read test", x=view.inputs(address)[0])
+        while test is not None and view.word(test) in COMPARISONS and view.inputs(test):
+            board.place(test, "test", x=view.inputs(test)[0])
+            test = view.made_by(view.inputs(test)[0])
+
+
 def find_triangles(board: Board) -> None:
     """One triangle of a matrix of ones: which pairs of positions come later, or earlier."""
     view = board.view
@@ -91,6 +107,8 @@ def flow_overlaps(board: Board) -> None:
     view = board.view
     for address in view.computing:
         inputs, word, output = view.inputs(address), view.word(address), view.output(address)
+        if word in ("solve_triangular", "matmul", "bmm", "einsum"):
+            _used(board, address)
         if not inputs or output is None or board.kind(output) is not None:
             continue
         if word in KEEPING:
@@ -102,7 +120,6 @@ def flow_overlaps(board: Board) -> None:
             kinds = [kind for kind in kinds if kind not in ("beta", "decay")]
             kind = kinds[0] if len(set(kinds)) == 1 else None
         else:
-            _used(board, address)
             continue
         if kind in OVERLAPS and kind is not None:
             board.mark(output, kind)

@@ -130,6 +130,6 @@ PLACES: dict[str, Wording] = {
         "Part of the {x} to fill", "Take the part of the {x} to copy into.", "part of the {x} to fill", "room", None
     ),
     "copied in": Wording(
-        "Copy into the {x}", "Copy the {y} into {their} part of the {x}.", "{x}", "joining in place", None
+        "Copy into the {x}", "Copy the {y} into their place in the {x}.", "{x}", "joining in place", None
     ),
 }

@@ -50,4 +50,10 @@ PLACES: dict[str, Wording] = {
         "kept positions",
         "embedding",
     ),
+    "test": Wording(
+        "Test the {x}", "Compare the {x}, to decide which way the code goes.", "result of the test", "test", None
+    ),
+    "read test": Wording(
+        "Read the test", "Read the result as true or false: it decides which way the code goes.", "", "test", None
+    ),
 }

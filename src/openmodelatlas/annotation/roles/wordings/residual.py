@@ -57,6 +57,13 @@ PLACES: dict[str, Wording] = {
         "sum weights",
         "residual",
     ),
+    "weighted sums": Wording(
+        "Weigh each sum",
+        "Multiply each sum by its weight.",
+        "weighted sums",
+        "weighted sums",
+        "residual",
+    ),
     "mix sums": Wording(
         "Mix the sums",
         "Add up the sums, each weighted by its weight.",
