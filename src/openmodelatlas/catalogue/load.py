@@ -123,7 +123,8 @@ def without_unbound(formula: str, bound: Set[str]) -> str:
 
 
 def fill_formula(formula: str, fill: Callable[[str], str]) -> str:
-    """The formula with every ``<name>`` replaced by what ``fill`` gives for it."""
+    """The formula with every ``<name>`` replaced by what ``fill`` gives for it; optional parts as if all were bound."""
+    formula = _PART.sub(lambda match: "" if match[1] == "!" else match[3], formula)
     return _TERM.sub(lambda match: fill(match[1]), formula)
 
 
