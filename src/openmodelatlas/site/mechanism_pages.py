@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,14 @@ from openmodelatlas.site.fields.view import LibraryData, ModelName
 from openmodelatlas.site.html import embedded, template
 from openmodelatlas.site.knowing import mechanism as named
 from openmodelatlas.site.knowing import verdict
-from openmodelatlas.site.latex import without_marks
+from openmodelatlas.site.latex import split
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.paths import mechanism_folder, page_folder
 from openmodelatlas.site.typesetting import Typesetter
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import crumb_label, heading
+
+_NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class MechanismPages:
         folder = mechanism_folder(model, name)
         root = "../" * len(folder.parts)
         entry = self._entries.get(name)
+        models = self._models(name, model, root)
         return self._render(
             "mechanism.html",
             model,
@@ -116,11 +120,19 @@ class MechanismPages:
             id=name,
             title=named(name).title,
             front=entry.front if entry is not None else None,
-            formula=fill_formula(entry.front.formula, _symbol(entry)) if entry is not None else None,
+            formula=self._formula(entry, models),
             notes=_notes(entry),
-            models=self._models(name, model, root),
+            models=models,
             everywhere=f"{root}{mechanism_folder(None, name)}/index.html" if model is not None else None,
         )
+
+    def _formula(self, entry: Mechanism | None, models: Sequence[ModelPlaces]) -> str | None:
+        """The mechanism's formula with its own symbols; if that was not set, as the first place has it."""
+        own = fill_formula(entry.front.formula, _symbol(entry)) if entry is not None else None
+        if own is not None and any(own in builder.atlas.drawings.formulas for builder in self._builders):
+            return own
+        places = (place for model in models for place in model.places)
+        return next((place.latex for place in places if place.latex is not None), own)
 
     def _models(self, name: str, model: str | None, root: str) -> list[ModelPlaces]:
         found = []
@@ -183,7 +195,7 @@ def _place(builder: PageBuilder, node: Node, name: str, root: str) -> Place:
         title=heading(node),
         trail=" › ".join(reversed(labels)),
         link=f"{root}{page_folder(builder.document.model, node.address)}/index.html",
-        latex=without_marks(formula.latex) if formula is not None else None,
+        latex=formula.latex if formula is not None else None,
         verdict=verdict(formula.check).text if formula is not None else None,
     )
 
@@ -200,8 +212,31 @@ def _symbol(entry: Mechanism) -> Any:
     return lambda name: f"{{{entry.front.symbols[name].latex}}}"
 
 
-def _notes(entry: Mechanism | None) -> list[tuple[str, tuple[Note, ...]]]:
+def _notes(entry: Mechanism | None) -> list[tuple[str, list[str]]]:
+    """The sections of an entry that say something, each with its notes."""
     if entry is None:
         return []
     sections = (("Why", entry.why), ("When porting", entry.porting), ("Scope", entry.scope))
-    return [(title, notes) for title, notes in sections if notes]
+    return [(title, [_note(entry, note) for note in notes]) for title, notes in sections if notes]
+
+
+def _note(entry: Mechanism, note: Note) -> str:
+    """A note with symbols in place of the values that they take in a model."""
+    symbols = {name: symbol.latex for name, symbol in entry.front.symbols.items()}
+
+    def in_latex(found: re.Match[str]) -> str:
+        return f"{{{symbols[found[1]]}}}" if found[1] in symbols else found[0]
+
+    def in_text(found: re.Match[str]) -> str:
+        return f"${symbols[found[1]]}$" if found[1] in symbols else found[0]
+
+    parts = []
+    for kind, content in split(note.text):
+        if kind == "latex":
+            parts.append(f"${_NAME.sub(in_latex, content)}$")
+        elif kind == "code":
+            parts.append(f"`{content}`")
+        else:
+            parts.append(_NAME.sub(in_text, content))
+    subjects = ", ".join(f"${symbols[name]}$" for name in note.symbols if name in symbols)
+    return f"{subjects}: {''.join(parts)}" if subjects else "".join(parts)

@@ -13,6 +13,7 @@ from openmodelatlas.evidence.sources import Evidence
 from openmodelatlas.site.diagrams import Diagrams, families, select
 from openmodelatlas.site.expressions import ExpressionFinder
 from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput, PageSpan
+from openmodelatlas.site.fields.view import ModelName, ViewData
 from openmodelatlas.site.highlight import Highlighter
 from openmodelatlas.site.html import embedded, join_words, template
 from openmodelatlas.site.page import PageBuilder
@@ -67,12 +68,11 @@ class NodeHtml:
         self._builder = builder
         self._atlas = builder.atlas
         self._model = builder.document.model
-        self._models = [{"model": model, "title": title} for model, title in models]
+        self._models = tuple(ModelName(model=model, title=title) for model, title in models)
         self._highlighter = Highlighter()
         self.typesetter = Typesetter(builder.atlas.drawings.formulas)
         self._expressions = ExpressionFinder(builder.document.nodes)
         self._levels: dict[str, _Level] = {}
-        self._sizes = builder.document.sizes
 
     def page(self, page: Page, *, markdown: str | None = None) -> str:
         """The page as one HTML document, for the folder that :func:`page_folder` gives.
@@ -181,25 +181,24 @@ class NodeHtml:
             files.setdefault(span.file, {})[text] = PlaceLine(text, span.lines[0], shown, url)
         return [PlaceFile(file, list(lines.values())) for file, lines in files.items()]
 
-    def _data(self, page: Page, markdown: str | None) -> dict[str, Any]:
+    def _data(self, page: Page, markdown: str | None) -> ViewData:
         """What the front end reads; see ``web/README.md``."""
-        data: dict[str, Any] = {
-            "model": page.model,
-            "model_title": page.model_title,
-            "address": page.address,
-            "level": page.level,
-            "parent": page.breadcrumb[-1].address if page.breadcrumb else None if not page.address else "",
-            "title": page.title,
-            "kind": page.kind,
-            "dtype": self._builder.dtype,
-            "sizes": self._sizes,
-            "lights": self._builder.lights(page.address),
-            "latex": [formula.latex for formula in page.formulas],
-            "models": self._models,
-        }
-        if markdown is not None:
-            data["markdown"] = markdown
-        return data
+        parent = self._builder.document.nodes[page.address].parent if page.address else None
+        return ViewData(
+            model=page.model,
+            model_title=page.model_title,
+            address=page.address,
+            level=page.level,
+            parent=parent,
+            title=page.title,
+            kind=page.kind,
+            dtype=self._builder.dtype,
+            sizes=self._builder.document.sizes,
+            lights={name: tuple(places) for name, places in self._builder.lights(page.address).items()},
+            latex=tuple(formula.latex for formula in page.formulas),
+            models=self._models,
+            markdown=markdown,
+        )
 
 
 def _port_light(page: Page, port: PageInput | PageOutput) -> str:

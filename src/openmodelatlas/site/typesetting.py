@@ -29,6 +29,7 @@ class Typesetter:
 
     def __init__(self, formulas: Mapping[str, str]) -> None:
         self._formulas = formulas
+        self._unmarked = {without_marks(latex): html for latex, html in formulas.items()}
         self._set: dict[str, Markup] = {}
         self._classes: dict[str, str] = {}
 
@@ -36,7 +37,7 @@ class Typesetter:
         """A formula; what was not set at build time is shown as LaTeX."""
         found = self._set.get(latex)
         if found is None:
-            html = self._formulas.get(latex) or self._formulas.get(without_marks(latex))
+            html = self._formulas.get(latex) or self._unmarked.get(without_marks(latex))
             if html is None:
                 found = Markup('<code class="latex">{}</code>').format(without_marks(latex))
             else:
