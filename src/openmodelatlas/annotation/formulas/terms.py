@@ -90,6 +90,10 @@ class Symbols:
             depth: how much plumbing was looked through.
         """
         source = self.source(tensor) if depth < _MOST_PLUMBING else None
+        if matrix and source is not None and self.swaps(tensor):
+            turned = self.named(source, page, matrix=True, depth=depth + 1)
+            if turned is not None:
+                return Piece(rf"{turned.within(ATOM)}^{{\top}}", SYMBOL)
         role = self.role(tensor, page)
         if role is not None and (source is None or self.role(source, page) != role):
             return symbol(role)
@@ -98,10 +102,7 @@ class Symbols:
             if called is not None:
                 return called
             source = source or (self._written(tensor) if depth < _MOST_PLUMBING else None)
-        piece = self.named(source, page, matrix=matrix, depth=depth + 1) if source is not None else None
-        if piece is not None and matrix and self.swaps(tensor):
-            return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)
-        return piece
+        return self.named(source, page, matrix=matrix, depth=depth + 1) if source is not None else None
 
     def _called(self, tensor: str) -> Piece | None:
         """A tensor by its name in the code, a parameter or input by its own."""
@@ -299,8 +300,8 @@ class Terms:
     def _slug(self, name: str, result: bool = False) -> str:
         draft = self._symbols.drafts.nodes.get(name)
         node = self._symbols.document.nodes.get(name)
-        if draft is not None and draft.role:
-            return slug(draft.role)
+        if draft is not None and (draft.title or draft.role):
+            return slug(draft.title or draft.role or "")
         if node is not None and node.tensor is not None:
             source = self._symbols.source(name)
             if node.tensor.variable:
@@ -317,8 +318,8 @@ class Terms:
         draft = self._symbols.drafts.nodes.get(name)
         node = document.nodes.get(name)
         axes = ", ".join(dimension_words(each, document.sizes) for each in self._symbols.axes(name))
-        if draft is not None and draft.role:
-            what = draft.role
+        if draft is not None and (draft.title or draft.role):
+            what = _within_sentence(draft.title or draft.role or "")
         elif node is not None and node.tensor is not None:
             made = self._symbols.producer(name)
             called = self._local(name, lines) or node.tensor.variable
@@ -343,3 +344,9 @@ class Terms:
                 break
             found[current] = None
         return tuple({**found, **dict.fromkeys(via)})
+
+
+def _within_sentence(title: str) -> str:
+    """A title as it stands within a sentence: ``query latent``, but ``RMSNorm`` and ``MLA cache``."""
+    first = title.partition(" ")[0]
+    return title if any(letter.isupper() for letter in first[1:]) else title[:1].lower() + title[1:]

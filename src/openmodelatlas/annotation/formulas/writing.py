@@ -223,7 +223,7 @@ class Writer:
 
     def _value(self, call: Call, name: str, value: Any) -> Piece:
         if isinstance(value, list):
-            return Piece(f"({self._list(call, name, value, 0)})")
+            return Piece(f"({self._list(call, name, value, 0)})" if value else r"\varnothing")
         return self._item(call, name, value, call.published.get(name))
 
     def _item(self, call: Call, name: str, value: Any, published: Any, path: Path = ()) -> Piece:
