@@ -210,7 +210,7 @@ def _holds_tensor(encoded: Any) -> bool:
 
 def _qualified(function: str) -> str:
     """The torch function that a short name means."""
-    if function in ("linear", "softmax", "silu", "gelu", "layer_norm", "embedding"):
+    if function in ("scaled_dot_product_attention", "linear", "softmax", "silu", "gelu", "layer_norm", "embedding"):
         return f"torch.nn.functional.{function}"
     if function == "getitem":
         return "torch.Tensor.__getitem__"

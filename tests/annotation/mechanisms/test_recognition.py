@@ -147,6 +147,30 @@ def test_a_mechanism_that_another_builds_on_is_named_without_its_formula() -> No
     assert (head.mechanism, head.mechanisms) == ("tied-head", ["head"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "bound"),
+    [
+        ("attn_mask=mask, scale=0.25", {"mask", "scale"}),
+        ("attn_mask=mask", {"mask"}),
+        ("is_causal=True", {"causal"}),
+        ("is_causal=True, scale=0.25", {"causal", "scale"}),
+    ],
+)
+def test_torch_has_a_function_for_attention(arguments: str, bound: set[str]) -> None:
+    _, findings = annotated(
+        f"""
+        q = given(2, 6, 5, 4)
+        k = given(2, 6, 7, 4)
+        v = given(2, 6, 7, 3)
+        mask = given(5, 7)
+        y = scaled_dot_product_attention(q, k, v, {arguments})
+        """
+    )
+    (place,) = findings.places["scaled-dot-product-attention"]
+    assert place.error is not None
+    assert bound <= place.fit.bound.keys()
+
+
 def test_dropout_and_views_are_passed_over() -> None:
     program = PROGRAMS["swiglu"].replace(
         "y = linear(both, wd)",

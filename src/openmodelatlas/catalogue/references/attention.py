@@ -16,10 +16,12 @@ def scaled_dot_product(
     q: Array,
     k: Array,
     v: Array,
-    scale: float = 1.0,
+    scale: float | None = None,
     mask: NDArray[Any] | None = None,
     lowest: float = -np.inf,
     seen: Truths | None = None,
+    upright: bool = False,
+    causal: bool = False,
 ) -> tuple[Array, Array]:
     """Weights from products of queries and keys; a weighted mean of the values.
 
@@ -27,15 +29,24 @@ def scaled_dot_product(
         q: ``[..., T, D]``.
         k: keys as the product reads them, transposed: ``[..., D, S]``.
         v: ``[..., S, V]``.
-        scale: of the products.
+        scale: of the products; 1 unless it is given.
         mask: added to the scores where it holds numbers; where it holds truths, they mark what is hidden.
         lowest: score of what is hidden.
         seen: marks what is visible.
+        upright: whether ``k`` is not transposed, ``[..., S, D]``, as torch's own function takes it; fewer heads of keys
+            and values than of queries are then repeated, and the scale is 1/√D unless it is given.
+        causal: whether a query sees no later key; both are then counted from the start.
 
     Returns:
         Weights ``[..., T, S]`` and outputs ``[..., T, V]`` (Vaswani et al., arXiv 1706.03762, equation 1).
     """
-    scores = scale * (q @ k)
+    if upright:
+        shared = q.shape[-3] // k.shape[-3]
+        k, v = np.repeat(np.swapaxes(k, -1, -2), shared, axis=-3), np.repeat(v, shared, axis=-3)
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = (1.0 if scale is None else scale) * (q @ k)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)
     if seen is not None:
         scores = np.where(seen, scores, lowest)
     if mask is not None:
