@@ -156,6 +156,8 @@ def decoder() -> Document:
     sample.inputs["input_ids"] = TensorFact(shape=(B, T), dtype="int64", value_note="not kept")
     embedded = sample.box("embed", {"input_ids": "input_ids"}, gives="inputs_embeds")
     mask = sample.box("mask", {"inputs_embeds": embedded}, (B, ONE, T, T), gives="mask", kind="function")
+    cosines = sample.box("cosines", {}, (T, E), gives="cos", kind="function")
+    sines = sample.box("sines", {}, (T, E), gives="sin", kind="function")
     sample.add("block", "layer group", title="3 blocks", count=3, members=(1, 2, 3))
     normed = sample.box("block/norm", {"hidden_states": embedded}, gives="normed", count=3)
     sample.box("block/view", {"x": normed}, (B, T, H, E), kind="operation", plumbing=True, function="torch.Tensor.view")
@@ -169,6 +171,8 @@ def decoder() -> Document:
         {
             "x": (normed, ("block/view", "block/transpose")),
             "mask": mask,
+            "cos": cosines,
+            "sin": sines,
             "weight": "layers.*.attention.weight",
         },
         gives="update",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,3 +133,12 @@ def test_drawings_have_levels_and_formulas() -> None:
     assert set(drawings.formulas) == set(every_latex(known()))
     assert "block" in drawings.levels
     assert drawings.notes == ()
+
+
+@needs_katex
+def test_formulas_are_set_where_an_event_loop_runs() -> None:
+    async def notebook() -> dict[str, str]:
+        with Engine() as made:
+            return made.set([ADD])[0]
+
+    assert "katex" in asyncio.run(notebook())[ADD]

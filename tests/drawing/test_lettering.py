@@ -31,7 +31,9 @@ def test_symbols_are_set_on_one_line(latex: str, text: str, lowered: str) -> Non
     assert "".join(run.text for run in runs if run.level < 0) == lowered
 
 
-@pytest.mark.parametrize("latex", [r"\frac{a}{b}", r"\sqrt{x}", "a_{b_c}", "{a", "a}", r"\unknown", r"\sum_{i=1}^n x", "a_", r"\bar{ab}"])
+@pytest.mark.parametrize(
+    "latex", [r"\frac{a}{b}", r"\sqrt{x}", "a_{b_c}", "{a", "a}", r"\unknown", r"\sum_{i=1}^n x", "a_", r"\bar{ab}"]
+)
 def test_what_needs_more_than_a_line_is_not(latex: str) -> None:
     assert latex_runs(latex) is None
 

@@ -40,6 +40,8 @@ def test_boxes_are_the_children_without_plumbing_and_tensors(levels: dict[str, D
         ("addition", "block/add-2"),
         ("input", "embed/output"),
         ("input", "mask/output"),
+        ("input", "cosines/output"),
+        ("input", "sines/output"),
         ("output", "block/add-2/output"),
         ("output", "block/attention/append/output"),
     }
@@ -85,6 +87,17 @@ def test_what_enters_says_where_it_comes_from(levels: dict[str, Drawing]) -> Non
 
     assert entering.note is not None
     assert (entering.title.text, entering.note.text, entering.link) == ("hidden_states", "from embed", "embed")
+
+
+def test_what_enters_for_one_box_stands_in_a_stack(levels: dict[str, Drawing]) -> None:
+    drawing = levels["block"]
+    rows = [named(drawing, f"{name}/output", "input") for name in ("mask", "cosines", "sines")]
+    lines = [edge(drawing, f"{name}/output", "block/attention") for name in ("mask", "cosines", "sines")]
+
+    assert len({(row.x, row.width) for row in rows}) == 1
+    assert [row.y for row in rows] == sorted(row.y for row in rows)
+    assert all(line.points[0] == (row.x, row.y + row.height / 2) for row, line in zip(rows, lines, strict=True))
+    assert [line.points[-1][0] for line in lines] == sorted(line.points[-1][0] for line in lines)
 
 
 def test_state_for_another_phase_has_an_edge_of_its_own(levels: dict[str, Drawing]) -> None:

@@ -28,6 +28,9 @@ OPENER = 15.0
 """Room for the sign of what opens, at the right of the title and, for balance, at its left."""
 
 LEAST_WIDTH = 96.0
+ROW_SIDE, ROW_ABOVE, ROW_GAP = 12.0, 4.0, 9.0
+"""Within the rows of a stack: from the sides, from above and below, and between name and shape."""
+
 CIRCLE = 24.0
 BESIDE_CIRCLE = 10.0
 STUB = 26.0
@@ -179,6 +182,22 @@ class BoxWriter:
         if note:
             lines["note"] = line([Run(note)], BODY, most=MOST_NOTE)
         return lines
+
+    def row(self, level: Level, box: Box) -> Piece:
+        """The piece for what enters the level, in a stack: name and shape on one line, where it comes from below."""
+        lines = self._terminal_lines(level, box)
+        first = [lines[name] for name in ("title", "shape") if name in lines]
+        height = max(each.height for each in first)
+        tops: dict[str, float] = {}
+        tops |= {name: ROW_ABOVE + (height - lines[name].height) / 2 for name in ("title", "shape") if name in lines}
+        lefts: dict[str, float] = {"title": ROW_SIDE, "shape": ROW_SIDE + lines["title"].width + ROW_GAP}
+        width = sum(each.width for each in first) + ROW_GAP * (len(first) - 1)
+        bottom = ROW_ABOVE + height
+        if "note" in lines:
+            tops["note"], lefts["note"] = bottom, ROW_SIDE
+            width = max(width, lines["note"].width)
+            bottom += lines["note"].height
+        return Piece(round(width + 2 * ROW_SIDE), round(bottom + ROW_ABOVE), lines, tops, lefts=lefts)
 
     def _origin_text(self, around: Node, box: Box) -> str:
         count = f"{len(box.tensors)} tensors " if len(box.tensors) > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Literal
 
 from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode, DrawnText, Knot, Point
@@ -12,6 +12,9 @@ from openmodelatlas.drawing.metrics import run_size
 
 LEAST_SIZE = 11.0
 """Of text at the opening zoom, in pixels."""
+
+_NEAR = 2.0
+"""Lines that are nearer look like one."""
 
 _TOUCH = 0.5
 """What may overlap: lines have a thickness, and numbers are rounded."""
@@ -205,17 +208,21 @@ def _touches(area: _Area, point: Point) -> bool:
 
 
 def _on_each_other(edges: Sequence[DrawnEdge]) -> Iterator[Fault]:
-    """Stretches of lines of different tensors that lie on each other."""
-    lanes: dict[tuple[bool, int], list[tuple[float, float, tuple[str, str]]]] = {}
+    """Stretches of lines of different tensors that lie on each other, or so near that they look like one."""
+    stretches: dict[bool, list[tuple[float, float, float, tuple[str, str]]]] = {True: [], False: []}
     for edge in edges:
         for (x, y), (u, v) in pairwise(edge.points):
             upright = x == u
             low, high = sorted((y, v)) if upright else sorted((x, u))
-            lanes.setdefault((upright, round(x if upright else y)), []).append((low, high, (edge.tensor, edge.source)))
-    for lane in lanes.values():
-        for (low, high, first), (start, stop, second) in combinations(lane, 2):
-            if first != second and min(high, stop) - max(low, start) > _TOUCH:
-                yield Fault("line on line", f"{first[0]} and {second[0]}")
+            stretches[upright].append((x if upright else y, low, high, (edge.tensor, edge.source)))
+    for found in stretches.values():
+        found.sort()
+        for place, (at, low, high, first) in enumerate(found):
+            for other, start, stop, second in found[place + 1 :]:
+                if other - at >= _NEAR:
+                    break
+                if first != second and min(high, stop) - max(low, start) > _TOUCH:
+                    yield Fault("line on line", f"{first[0]} and {second[0]}")
 
 
 def _small(drawing: Drawing) -> Iterator[Fault]:

@@ -23,6 +23,7 @@ from openmodelatlas.drawing.layered.route import simplified
 from openmodelatlas.drawing.level import Box, Level, Stream, Use
 from openmodelatlas.drawing.pieces import Piece
 from openmodelatlas.drawing.ports import box_ports, circle_ports, is_minor, main_line, stretches
+from openmodelatlas.drawing.stacks import Stack, find_stacks, stack_up
 from openmodelatlas.drawing.straighten import straightened
 
 Layout = tuple[list[Item], list[list[Point]], float, float]
@@ -83,6 +84,12 @@ class _Plan:
         self.level = level
         self.lay_out = lay_out
         self.pieces: list[Piece] = [writer.box(level, box) for box in level.boxes]
+        self.stacks: dict[int, tuple[Stack, int]] = {}
+        for members in find_stacks(level):
+            for member in members:
+                self.pieces[member] = writer.row(level, level.boxes[member])
+            stack = stack_up(members, self.pieces)
+            self.stacks.update({member: (stack, place) for place, member in enumerate(members)})
         self.items: list[Item] = []
         self.links: list[Link] = []
         self.knot_steps: dict[int, tuple[str, ...]] = {}
@@ -116,6 +123,9 @@ class _Plan:
             for use in stream.uses:
                 ins[use.target].append(is_minor(self.level.boxes[stream.origin]) and not use.spine)
         for box, piece in zip(self.level.boxes, self.pieces, strict=True):
+            if box.index in self.stacks:
+                self.items.append(self._stacked_item(*self.stacks[box.index]))
+                continue
             fixed = box.role == "addition"
             inputs, outputs = (circle_ports if fixed else box_ports)(box, piece, ins[box.index], outs[box.index])
             hang = {"input": 1.0, "output": 0.0}.get(box.role, 0.5)
@@ -128,6 +138,12 @@ class _Plan:
             self.items.append(item)
         self._ports_in: dict[int, int] = defaultdict(int)
         self._ports_out: dict[int, int] = defaultdict(int)
+
+    def _stacked_item(self, stack: Stack, place: int) -> Item:
+        """The whole stack in place of its first box, nothing in that of the others."""
+        if place:
+            return Item(0.0, 0.0, absent=True)
+        return Item(stack.width, stack.height, [], list(stack.lanes), hang=1.0, minor=True)
 
     def _in_port(self, use: Use) -> int:
         """The next free port; the stream's own port of an addition is the first, that of the update the second."""
@@ -147,6 +163,9 @@ class _Plan:
         out = self._ports_out[origin.index]
         self._ports_out[origin.index] += 1
         start = (origin.index, out)
+        if origin.index in self.stacks:
+            stack, place = self.stacks[origin.index]
+            start = (stack.members[0], place)
         head: list[int] = []
         spine = any(use.spine for use in stream.uses)
         if self._is_labelled(stream):
@@ -216,6 +235,11 @@ class _Plan:
         """Moves everything in by the margin (on copies, since alike levels share a layout)."""
         self.items = [replace(item, x=item.x + MARGIN, y=item.y + MARGIN) for item in self.items]
         self.routes = [[(x + MARGIN, y + MARGIN) for x, y in route] for route in routes]
+        wholes = {stack.members[0]: self.items[stack.members[0]] for stack, _ in self.stacks.values()}
+        for member, (stack, place) in self.stacks.items():
+            whole, height = wholes[stack.members[0]], self.pieces[member].height
+            x, y = whole.x + stack.left, whole.y + stack.tops[place]
+            self.items[member] = replace(whole, x=x, y=y, width=stack.wide, height=height, absent=False)
 
     def _node(self, box: Box) -> DrawnNode:
         piece, item = self.pieces[box.index], self.items[box.index]
@@ -267,6 +291,8 @@ class _Plan:
     def _text(self, piece: Piece, item: Item, name: str) -> DrawnText:
         made = piece.lines[name]
         y = item.y + piece.tops[name]
+        if name in piece.lefts:
+            return made.at(item.x + piece.lefts[name], y)
         badge = piece.lines.get("badge")
         if badge is None or name not in ("title", "badge"):
             return made.at(item.x + item.width / 2, y, middle=True)
@@ -285,7 +311,7 @@ class _Plan:
             knots.append(self._draw_knot(stream, item))
         label = None if trunk.label is None else self._label_texts(trunk.label)
         for place, (use, path) in enumerate(zip(stream.uses, trunk.paths, strict=True)):
-            points: list[Point] = []
+            points = self._out_of_stack(stream.origin)
             for link in path:
                 points += self.routes[link]
             target = self.level.boxes[use.target]
@@ -306,6 +332,15 @@ class _Plan:
                     knots=passed,
                 )
             )
+
+    def _out_of_stack(self, origin: int) -> list[Point]:
+        """From a box in a stack to the line at the left of the stack; nothing for other boxes."""
+        if origin not in self.stacks:
+            return []
+        stack, place = self.stacks[origin]
+        item = self.items[origin]
+        middle = item.y + item.height / 2
+        return [(item.x, middle), (item.x - stack.left + stack.lanes[place], middle)]
 
     def _into_circle(self, box: Box, x: float) -> list[Point]:
         item, piece = self.items[box.index], self.pieces[box.index]

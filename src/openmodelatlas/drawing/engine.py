@@ -10,6 +10,7 @@ import html
 import json
 import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,10 @@ class Engine:
         """
         wanted = list(dict.fromkeys(latex))
         short = [each for each in wanted if len(each) <= MOST_CHARACTERS]
-        answers = json.loads(self._context.call("setAll", json.dumps(short), timeout_sec=_SECONDS))
+        # A thread of its own, since mini-racer refuses a limit of time where an event loop runs, as in notebooks.
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            call = pool.submit(self._context.call, "setAll", json.dumps(short), timeout_sec=_SECONDS)
+            answers = json.loads(call.result())
         found = dict(zip(short, answers, strict=True))
         formulas: dict[str, str] = {}
         notes: list[str] = []

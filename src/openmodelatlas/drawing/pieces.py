@@ -100,6 +100,7 @@ class Piece:
         width, height: in pixels.
         lines: lines of text inside by name (``title``, ``formula``, ``shape``, ``note``, ``badge``).
         tops: distance of each line from the upper side.
+        lefts: distance of lines from the left side; those that are not here are centred.
         axis: distance of the vertical line through it from the left side, for labels, knots and additions.
     """
 
@@ -108,3 +109,4 @@ class Piece:
     lines: dict[str, Line] = field(default_factory=dict)
     tops: dict[str, float] = field(default_factory=dict)
     axis: float = 0.0
+    lefts: dict[str, float] = field(default_factory=dict)

@@ -18,6 +18,7 @@ class Item:
         minor: whether lines from and to it may bend so that others are straight.
         near: an item whose row it joins if it has no links, ``None`` for the first row.
         hang: where it stands in its row: 0 at the top, 0.5 in the middle, 1 at the bottom.
+        absent: whether it has no place at all (and no links); it only keeps its number.
         layer: row, from 0.
         x, y: upper left corner.
     """
@@ -32,6 +33,7 @@ class Item:
     main_out: int | None = None
     minor: bool = False
     near: int | None = None
+    absent: bool = False
     hang: float = 0.5
     layer: int = 0
     x: float = 0.0

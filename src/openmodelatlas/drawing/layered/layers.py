@@ -38,8 +38,9 @@ def assign(items: Sequence[Item], links: Sequence[Link]) -> None:
         near = items[index].near
         if near is not None and not after[index] and not before[index]:
             items[index].layer = items[near].layer
-    used = {layer: index for index, layer in enumerate(sorted({item.layer for item in items}))}
-    for item in items:
+    present = [item for item in items if not item.absent]
+    used = {layer: index for index, layer in enumerate(sorted({item.layer for item in present}))}
+    for item in present:
         item.layer = used[item.layer]
 
 
@@ -91,10 +92,11 @@ def _topological(count: int, after: dict[int, list[Link]], before: dict[int, lis
 def with_dummies(items: Sequence[Item], links: Sequence[Link]) -> Layered:
     """Links over several rows pass a dummy in each; those that leave one port share them."""
     slots = [Slot(index, index, item.width, item.spine, item.layer) for index, item in enumerate(items)]
-    depth = max((item.layer for item in items), default=-1) + 1
+    depth = max((item.layer for item in items if not item.absent), default=-1) + 1
     rows: list[list[int]] = [[] for _ in range(depth)]
-    for slot in slots:
-        rows[slot.layer].append(slot.index)
+    for slot, item in zip(slots, items, strict=True):
+        if not item.absent:
+            rows[slot.layer].append(slot.index)
     gaps: list[list[Segment]] = [[] for _ in range(depth)]
     nets: dict[tuple[int, int], int] = {}
     passed: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)

@@ -65,14 +65,15 @@ def place(graph: Layered) -> float:
     positions = _leftmost(blocks.count, limits)
     springs = _springs(graph, blocks)
     _relax(positions, limits, springs, blocks.fixed)
-    for slot in graph.slots:
+    placed = [graph.slots[index] for row in graph.rows for index in row]
+    for slot in placed:
         slot.x = positions[blocks.block[slot.index]] + blocks.offset[slot.index]
-    left = min((slot.x for slot in graph.slots), default=0.0)
-    for slot in graph.slots:
+    left = min((slot.x for slot in placed), default=0.0)
+    for slot in placed:
         slot.x -= left
         if slot.item is not None:
             graph.items[slot.item].x = slot.x
-    return max((slot.x + slot.width for slot in graph.slots), default=0.0)
+    return max((slot.x + slot.width for slot in placed), default=0.0)
 
 
 def _rank(graph: Layered, segment: Segment, degrees: dict[tuple[int, bool], int]) -> float:

@@ -25,6 +25,9 @@ STRAIGHT = 16.0
 """Between rows where all lines are straight."""
 
 _SAME = 0.01
+_CLOSE = 4.0
+"""Upright lines that are nearer look like one, in pixels."""
+
 _OVERLAP = 1000
 
 
@@ -174,7 +177,7 @@ def _cost(upper: _Net, lower: _Net) -> int:
     total = 0
     for x in upper.bottoms:
         total += lower.left - _SAME < x < lower.right + _SAME
-        total += _OVERLAP * any(abs(x - other) < _SAME for other in lower.tops)
+        total += _OVERLAP * any(abs(x - other) < _CLOSE for other in lower.tops)
     for x in lower.tops:
         total += upper.left - _SAME < x < upper.right + _SAME
     return total
