@@ -38,8 +38,11 @@ def command(model: str, address: str | None, depth: int, everything: bool, as_js
       oma tree kimi-k2 layers.0.self_attn --all
     """
     atlas, name = open_page(model, address)
-    node = atlas[name]
     from openmodelatlas.site.dimensions import DimensionWriter
+    from openmodelatlas.site.naming import with_names
+
+    atlas = with_names(atlas)
+    node = atlas[name]
 
     writer = DimensionWriter(atlas.document.sizes)
     if as_json:

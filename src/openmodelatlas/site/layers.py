@@ -100,8 +100,10 @@ class Layers:
     def differences(self, here: Node, there: Node) -> tuple[str, ...]:
         """What differs in the layers of ``there``, most telling first, each without a full stop."""
         key = (here.address, there.address)
+        if here is there or here == there:
+            return ()
         if key not in self._differences:
-            self._differences[key] = tuple(self._compare(here, there))[:_MOST_DIFFERENCES] if here != there else ()
+            self._differences[key] = tuple(dict.fromkeys(self._compare(here, there)))[:_MOST_DIFFERENCES]
         return self._differences[key]
 
     def _compare(self, here: Node, there: Node) -> Iterator[str]:

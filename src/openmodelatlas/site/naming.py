@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.graph.document import Document, Node
 from openmodelatlas.site.words import split_condition
 
@@ -35,3 +36,8 @@ def _with_condition(label: str, automatic: str) -> str:
     if not test or split_condition(label)[1]:
         return label
     return f"{label}, {'where' if outcome else 'unless'} {test}"
+
+
+def with_names(atlas: Atlas) -> Atlas:
+    """The same atlas with its nodes under the names that are known; what it reads from the bundle it reads anew."""
+    return Atlas(named(atlas.document, atlas.knowledge), folder=atlas.folder, manifest=atlas.manifest)

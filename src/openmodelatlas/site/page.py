@@ -82,7 +82,6 @@ class PageBuilder:
         self._neighbours = Neighbours(self._nodes)
         self._ports = PortWriter(self.document, self._dimensions, self._neighbours)
         self.layers = Layers(self._nodes)
-        self._levels = frozenset(atlas.drawings.levels)
         self._conditions: dict[tuple[str, str, int, int], list[Node]] = {}
         self._operations: dict[str, int] = {}
         self._parameters: dict[tuple[str, str | None], PageParameter] = {}
@@ -182,15 +181,13 @@ class PageBuilder:
         )
 
     def level(self, node: Node) -> str:
-        """The node whose inside is shown beside the page: its own, or that of the node around it."""
-        inside = node.children and node.kind not in ("operation", "kernel", "tensor")
-        if inside and (node.address in self._levels or not self._levels):
-            return node.address
-        while node.parent is not None:
+        """The node whose inside is shown beside the page: its own, or that of the node around it.
+
+        What has something other than tensors inside has a diagram of its own, see ``drawing.draw``.
+        """
+        while node.parent is not None and not any(self._nodes[child].kind != "tensor" for child in node.children):
             node = self._nodes[node.parent]
-            if node.address in self._levels or not self._levels:
-                return node.address
-        return ""
+        return node.address
 
     def _ports_of(self, node: Node, known: NodeKnowledge) -> tuple[tuple[PageInput, ...], tuple[PageOutput, ...]]:
         ports = node.outputs
