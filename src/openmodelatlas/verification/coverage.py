@@ -51,7 +51,7 @@ def coverage(atlas: Atlas) -> Coverage:
     return Coverage(
         model=atlas.document.model,
         shares=(
-            _share("nodes named by role or mechanism", nodes, lambda each: bool(each.title or each.mechanism), known),
+            _share("nodes named by role or mechanism", nodes, lambda each: bool(each.role or each.mechanism), known),
             _share("nodes described", nodes, lambda each: bool(each.sentence), known),
             _share("operations with a formula", operations, lambda each: bool(each.formulas), known),
             _share(
