@@ -99,6 +99,7 @@ def test_the_same_bytes_as_the_export(server: AtlasServer, home: Path, tmp_path:
         ("/", "text/html; charset=utf-8"),
         ("/sample/", "text/html; charset=utf-8"),
         ("/sample/layers/moe/", "text/html; charset=utf-8"),
+        ("/sample/contents/", "text/html; charset=utf-8"),
         ("/sample/layers/moe.json", "application/json"),
         ("/sample/layers/moe/index.json?x=1", "application/json"),
         ("/sample/layers/moe.md", "text/markdown; charset=utf-8"),
@@ -244,8 +245,10 @@ def test_a_target_that_is_no_address(home: Path) -> None:
         lambda folder, current: (current / "manifest.json").write_bytes(b"["),
         lambda folder, current: (current / "atlas.json").write_bytes(b"{}"),
         lambda folder, current: (current / "atlas.json").unlink(),
+        lambda folder, current: (current / "knowledge.json").write_bytes(b"{}"),
+        lambda folder, current: (current / "drawings.json").unlink(),
     ],
-    ids=["pointer", "generation", "manifest", "altered", "missing"],
+    ids=["pointer", "generation", "manifest", "altered", "missing", "knowledge", "drawings"],
 )
 def test_a_damaged_atlas_does_not_take_the_others_along(tmp_path: Path, damage: Callable[[Path, Path], object]) -> None:
     build_sample(tmp_path)

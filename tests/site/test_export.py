@@ -12,7 +12,7 @@ from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.site import export as module
 from openmodelatlas.site.assets import assets
 from openmodelatlas.site.export import MARKER, export
-from openmodelatlas.site.paths import address_in, page_folder, to_root
+from openmodelatlas.site.paths import address_in, contents_folder, mechanism_folder, page_folder, to_root
 from tests.site.regenerate import CASES
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -38,6 +38,7 @@ def test_every_page_has_its_twins(samples: list[Any], site: Path) -> None:
     expected.add("mechanisms/layer-norm/index.html")
     for atlas in samples:
         expected |= {f"_assets/math/{atlas.document.model}.css", f"_assets/search/{atlas.document.model}.js"}
+        expected.add(f"{atlas.document.model}/contents/index.html")
         for node in atlas:
             expected |= {
                 str(page_folder(atlas.document.model, node.address) / f"index.{form}")
@@ -111,11 +112,14 @@ def test_a_full_disk_leaves_the_export(samples: list[Any], tmp_path: Path, monke
         assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-@pytest.mark.parametrize("address", ["", "layers", "layers/aux/con", "a-b/c1"])
+@pytest.mark.parametrize("address", ["", "layers", "layers/aux/con", "a-b/c1", "mechanisms", "contents/x"])
 def test_addresses_and_folders_are_one_to_one(address: str) -> None:
     folder = page_folder("kimi-k2", address)
     assert address_in(str(folder)) == ("kimi-k2", address)
     assert to_root("kimi-k2", address) == "../" * len(folder.parts)
+    assert folder not in (contents_folder("kimi-k2"), mechanism_folder("kimi-k2"))
+    assert page_folder("mechanisms", "") != mechanism_folder(None)
+    assert address_in(str(page_folder("mechanisms", address))) == ("mechanisms", address)
 
 
 @pytest.mark.parametrize("address", ["..", "a/../b", "/a", "a//b", "A", "a.html", "a b", "a/" + "x" * 201])

@@ -23,7 +23,7 @@ from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.mechanism_pages import MechanismPages
 from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
-from openmodelatlas.site.paths import ASSETS, MECHANISMS, address_in, page_folder
+from openmodelatlas.site.paths import ASSETS, CONTENTS, MECHANISMS, address_in, page_folder
 from openmodelatlas.site.search import search_script
 
 HTML = "text/html; charset=utf-8"
@@ -122,6 +122,8 @@ class Pages:
             return self._message(404, f"{model} is not built", f"`oma build {model}` builds it.", built)
         if parts[1:2] == [MECHANISMS]:
             return self._mechanism(opened, parts[2:], form)
+        if parts[1:] == [CONTENTS] and form == "html":
+            return self._keep(path, self._tag(opened, form), lambda: _made(opened, CONTENTS))
         if address not in opened.builder.document.nodes:
             return self._missing(opened.builder.atlas, address)
         return self._keep(path, self._tag(opened, form), lambda: self._page(opened, address, form))
@@ -254,9 +256,11 @@ class Pages:
 
 
 def _made(opened: _Opened, kind: str) -> Answer:
-    """A file that is made of an atlas: the styles of its formulas, or its search entries."""
+    """What is made of an atlas as a whole: the styles of its formulas, its search entries, the list of its pages."""
     if kind == "math":
         return _asset(opened.html.typesetter.stylesheet(), "text/css; charset=utf-8")
+    if kind == CONTENTS:
+        return _asset(opened.html.contents().encode("utf-8", errors="replace"), HTML)
     return _asset(search_script(opened.builder), "text/javascript; charset=utf-8")
 
 

@@ -19,7 +19,7 @@ from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.mechanism_pages import MechanismPages
 from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
-from openmodelatlas.site.paths import ASSETS, page_folder
+from openmodelatlas.site.paths import ASSETS, contents_folder, page_folder
 from openmodelatlas.site.search import search_script
 
 MARKER = ".openmodelatlas-export"
@@ -91,6 +91,7 @@ def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | Non
         model = builder.document.model
         _write(folder / ASSETS / "math" / f"{model}.css", renderer.typesetter.stylesheet())
         _write(folder / ASSETS / "search" / f"{model}.js", search_script(builder))
+        _write(folder / contents_folder(model) / "index.html", _encode(renderer.contents()))
         for node in builder.atlas:
             _write_page(folder, builder, renderer, node)
             done += 1

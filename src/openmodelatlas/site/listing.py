@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from openmodelatlas.annotation.counting import ranges_text
 from openmodelatlas.graph.document import Document, Node
@@ -44,6 +45,7 @@ class Listing:
         attention: kinds of attention, in words.
         repository, revision: the source it shows.
         fallback: sources that were preferred but could not be used, each with the reason.
+        built: when the bundle was written, ISO 8601 in UTC to the minute.
         mechanisms: how many of the catalogue it has.
         problem: why the atlas cannot be read; then the numbers are 0 and the source is empty.
     """
@@ -60,6 +62,7 @@ class Listing:
     layers: tuple[int, ...] = ()
     kinds: tuple[LayerKind, ...] = ()
     attention: tuple[str, ...] = ()
+    built: str = ""
     mechanisms: int = 0
     problem: str | None = None
 
@@ -81,6 +84,7 @@ def list_atlas(builder: PageBuilder) -> Listing:
         repository=document.provenance.repository,
         revision=document.provenance.revision,
         fallback=document.provenance.preferred,
+        built=_written(builder),
         mechanisms=len({known.mechanism for known in builder.knowledge.nodes.values()} - {None}),
     )
 
@@ -121,6 +125,11 @@ def active_parameters(document: Document) -> int | None:
         chosen, total = (int(text.replace(",", "")) for text in chosen_of.groups())
         active -= node.parameter_count * (total - chosen) // total
     return active
+
+
+def _written(builder: PageBuilder) -> str:
+    written = (builder.atlas.folder / "manifest.json").stat().st_mtime
+    return datetime.fromtimestamp(written, UTC).isoformat(timespec="minutes").replace("+00:00", "Z")
 
 
 def _is_choice(node: Node) -> bool:

@@ -13,15 +13,15 @@ from openmodelatlas.evidence.sources import Evidence
 from openmodelatlas.site.diagrams import Diagrams, families, select
 from openmodelatlas.site.expressions import ExpressionFinder
 from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput, PageSpan
-from openmodelatlas.site.fields.view import ModelName, ViewData
+from openmodelatlas.site.fields.view import LibraryData, ModelName, ViewData
 from openmodelatlas.site.highlight import Highlighter
 from openmodelatlas.site.html import embedded, join_words, template
 from openmodelatlas.site.page import PageBuilder
-from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
+from openmodelatlas.site.paths import contents_folder, mechanism_folder, page_folder, to_root
 from openmodelatlas.site.strip import strip_html
 from openmodelatlas.site.typesetting import Typesetter
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import numbers_text, safe_url
+from openmodelatlas.site.words import heading, numbers_text, one_line, safe_url
 
 _SHOWN_OUTPUTS = 5
 _ROOT = "⟦root⟧/"
@@ -96,11 +96,36 @@ class NodeHtml:
             shown_outputs=_SHOWN_OUTPUTS,
             root=root,
             href=href,
+            contents_href=f"{root}{contents_folder(page.model)}/index.html",
             mechanism_href=lambda identifier: f"{root}{mechanism_folder(page.model, identifier)}/index.html",
             catalogue_href=lambda identifier: f"{root}{mechanism_folder(None, identifier)}/index.html",
             port_light=lambda port: _port_light(page, port),
             span_places=lambda spans: self._places(page, spans),
             data=embedded(self._data(page, markdown)),
+        )
+        return visible(rendered)
+
+    def contents(self) -> str:
+        """The list of all pages of the model, for those who search without scripts."""
+        builder = self._builder
+        folder = contents_folder(self._model)
+        root = "../" * len(folder.parts)
+        rows = [
+            {
+                "title": heading(node),
+                "depth": node.address.count("/") + 1 if node.address else 0,
+                "address": node.address,
+                "kind": node.kind,
+                "symbol": one_line(node.symbol.text, 60) if node.symbol is not None else "",
+            }
+            for node in builder.document.nodes.values()
+        ]
+        rendered: str = template("contents.html").render(
+            root=root,
+            href=self._linker(root),
+            model_title=builder.document.title,
+            rows=rows,
+            data=embedded(LibraryData(models=self._models)),
         )
         return visible(rendered)
 

@@ -10,6 +10,7 @@ from openmodelatlas.errors import UsageError
 
 ASSETS = "_assets"
 MECHANISMS = "mechanisms"
+CONTENTS = "contents"
 
 _SEGMENT = re.compile(r"[a-z0-9]+(?:-+[a-z0-9]+)*")
 _MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
@@ -30,8 +31,8 @@ def page_folder(model: str, address: str) -> PurePosixPath:
     for segment in segments:
         if not _SEGMENT.fullmatch(segment) or len(segment) > 200:
             raise UsageError(f"{address!r} cannot be the address of a page.")
-    if segments and segments[0] == MECHANISMS:  # the folder of that name is another
-        segments[0] = f"{MECHANISMS}_"
+    if segments and segments[0] in (MECHANISMS, CONTENTS):  # the folders of these names are others
+        segments[0] = f"{segments[0]}_"
     parts = (f"{segment}_" if segment in _DEVICES else segment for segment in segments)
     return PurePosixPath(f"{MECHANISMS}_" if model == MECHANISMS else model, *parts)
 
@@ -49,14 +50,19 @@ def mechanism_folder(model: str | None, mechanism: str = "") -> PurePosixPath:
     return around / MECHANISMS / mechanism
 
 
+def contents_folder(model: str) -> PurePosixPath:
+    """The folder of the list of all pages of a model."""
+    return page_folder(model, "") / CONTENTS
+
+
 def address_in(path: str) -> tuple[str, str]:
     """Model and address of a page's folder, the reverse of :func:`page_folder`; empty for the root."""
     model, _, rest = path.strip("/").partition("/")
     segments = [
         segment.removesuffix("_") if segment.removesuffix("_") in _DEVICES else segment for segment in rest.split("/")
     ]
-    if segments[0] == f"{MECHANISMS}_":
-        segments[0] = MECHANISMS
+    if segments[0] in (f"{MECHANISMS}_", f"{CONTENTS}_"):
+        segments[0] = segments[0].removesuffix("_")
     return MECHANISMS if model == f"{MECHANISMS}_" else model, "/".join(segments)
 
 
