@@ -78,7 +78,9 @@ def test_a_wrong_size_is_found(tmp_path: Path, tiny: Atlas) -> None:
 
     found = verify(rewritten(tmp_path, tiny, altered)).drifts
 
-    assert {(drift.kind, drift.where) for drift in found} == {("shape", node.address)}
+    assert [drift.where for drift in found if drift.kind == "shape"] == [node.address]
+    # Roles are found by shapes, too, so that names may follow.
+    assert {drift.kind for drift in found} <= {"shape", "knowledge", "formula"}
 
 
 def test_a_size_that_the_value_does_not_have_is_found(tmp_path: Path, tiny: Atlas) -> None:

@@ -82,12 +82,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         text: the sentence.
         lines: what proves it.
         sha256: of the text of the lines in UTF-8, each ended by a line feed.
+        of: address of the node whose code the lines are, where that is not the node itself but what its values went
+            through on their way: context.
     """
 
     id: str
     text: str
     lines: Lines
     sha256: str
+    of: str | None = None
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

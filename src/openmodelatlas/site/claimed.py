@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -38,22 +39,43 @@ class SourceFinder:
         self._evidence = evidence
 
     def sources(self, node: Node) -> tuple[Evidence, ...]:
-        """Direct evidence first, then what is inherited; the same claim about the same lines once.
+        """Direct evidence first, then what is inherited; code that is cited already is not cited again.
 
         Raises:
             BundleError: from ``lines_of``.
         """
         automatic = self._evidence.evidence(node)
         own = self._claims(node)
-        found = [self._claimed(claim, node, node, "direct") for claim in own]
-        if not own:
-            found += [item for item in automatic if item.kind == "direct"]
-        for around in self._owners(node):
-            found += [self._claimed(claim, around, node, "contextual") for claim in self._claims(around)]
-        cited = {(item.file, item.lines) for item in found}
-        found += [item for item in automatic if item.kind == "contextual" and (item.file, item.lines) not in cited]
-        unique = {(item.claim, item.file, item.lines): item for item in reversed(found)}
-        return tuple(item for item in found if unique.get((item.claim, item.file, item.lines)) is item)
+        found = [self._claimed(claim, node, node, "direct") for claim in own if claim.of is None]
+        if not found:
+            found = [item for item in automatic if item.kind == "direct"]
+        for claim in own:
+            if claim.of is not None:
+                self._inherit(found, claim, self._nodes[claim.of], node)
+        around = list(self._owners(node))
+        for owner in around:
+            for claim in self._claims(owner):
+                # What the values of ``owner`` went through on their way is told under its name.
+                self._inherit(found, claim, owner, node)
+        if not any(self._claims(owner) for owner in around):
+            cited = {(item.file, item.lines) for item in found}
+            found += [item for item in automatic if item.kind == "contextual" and (item.file, item.lines) not in cited]
+        return tuple(found)
+
+    def _inherit(self, found: list[Evidence], claim: Claim, owner: Node, node: Node) -> None:
+        """Adds contextual evidence, unless the code that it is about is cited already."""
+        cited = self._document.files[claim.lines.file].path
+        own = None if claim.of is not None else _inside(owner, claim.lines)
+        for item in found:
+            first, last = item.lines
+            if item.file != cited:
+                continue
+            if own is not None and first <= own[0] and own[1] <= last:
+                return
+            overlaps = claim.lines.first <= last and first <= claim.lines.last
+            if overlaps and claim.text.startswith(item.claim.rstrip(".")):
+                return
+        found.append(self._claimed(claim, owner, node, "contextual"))
 
     def _claims(self, node: Node) -> Sequence[Claim]:
         known = self._knowledge.nodes.get(node.address)
@@ -82,7 +104,7 @@ class SourceFinder:
             url = url.replace("{first}", str(lines.first)).replace("{last}", str(lines.last))
         return Evidence(
             kind=kind,
-            origin=name_within(owner) if owner.kind == "operation" else crumb_label(owner),
+            origin=_spoken(owner, self._nodes.get(owner.parent or "") if owner.parent is not None else None),
             claim=claim.text,
             id=claim.id,
             repository=cited.repository,
@@ -95,6 +117,24 @@ class SourceFinder:
             excerpt=excerpt_text(self._lines_of(lines.file), parts),
             parts=parts,
         )
+
+
+def _spoken(node: Node, around: Node | None) -> str:
+    """What a node is called away from its place: one of the layers of a group by what it is, without their number.
+
+    ``1 dense block`` among ``61 transformer blocks`` is a ``Dense transformer block``.
+    """
+    if node.kind != "layer group" or node.class_name is None or around is None:
+        return name_within(node) if node.kind == "operation" else crumb_label(node)
+    counted = re.compile(r"\d+ (.+?)s?")
+    own, kind = counted.fullmatch(crumb_label(node)), counted.fullmatch(crumb_label(around))
+    if own is None:
+        return crumb_label(node)
+    name = own[1]
+    qualifier, _, noun = kind[1].rpartition(" ") if kind is not None else ("", "", "")
+    if qualifier and name.endswith(f" {noun}") and qualifier not in name:
+        name = f"{name.removesuffix(noun)}{kind[1] if kind is not None else ''}"
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 def _inside(node: Node, lines: Lines) -> tuple[int, int] | None:

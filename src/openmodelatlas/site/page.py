@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from openmodelatlas.annotation.counting import few_layers
 from openmodelatlas.annotation.knowledge import NodeKnowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.sources import EvidenceFinder
@@ -194,10 +195,37 @@ class PageBuilder:
         if node.tensor is not None and not ports:
             ports = (Port(name=node.tensor.variable or node.title, tensor=node.address, source="tensor"),)
         symbols = known.symbols
+        passed = {port.tensor for port in ports}
+        inputs = []
+        for port in node.inputs:
+            # A tensor that is only given another name has one symbol as it comes and another as it goes.
+            own = self.known(port.tensor).symbols.get(port.tensor) if port.tensor in passed else None
+            inputs.append(self._ports.input(node, port, own or symbols.get(port.tensor)))
         return (
-            tuple(self._ports.input(node, port, symbols.get(port.tensor)) for port in node.inputs),
+            (*self._absent(node, passed), *inputs),
             tuple(self._ports.output(node, port, symbols.get(port.tensor)) for port in ports),
         )
+
+    def _absent(self, node: Node, passed: set[str]) -> list[PageInput]:
+        """What a statement reads in other layers, where here it only passes on a tensor under another name."""
+        if node.kind != "branch" or node.symbol is None or not any(port.tensor in passed for port in node.inputs):
+            return []
+        inside = [self._nodes[address] for address in node.children]
+        if any(child.kind != "tensor" and not child.plumbing for child in inside):
+            return []
+        found: dict[str, PageInput] = {}
+        names = {port.name for port in node.inputs}
+        for other in self._statements(node.phase, node.symbol.lines):
+            for port in other.inputs:
+                if port.name in names or port.name in found or port.source != "tensor":
+                    continue
+                known = self.known(other.address).symbols.get(port.tensor)
+                read = self._ports.input(other, port, known)
+                note = f"not read here, but in {few_layers(other.members)}" if other.members else "not read here"
+                found[port.name] = msgspec.structs.replace(
+                    read, producer=None, origin=None, tensor=None, via=(), others=(), note=note
+                )
+        return list(found.values())
 
     def _description(self, node: Node, known: NodeKnowledge) -> str:
         """What is known of the node in words, then what the recording adds to it."""

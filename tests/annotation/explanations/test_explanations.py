@@ -103,17 +103,20 @@ def test_every_claim_cites_lines_with_their_hash(quartz: Atlas) -> None:
     assert len(claims) > 20
     assert all(len(claim.sha256) == 64 and claim.lines.file for claim in claims)
     layer = quartz.knowledge.nodes[OTHERS].claims[0]
-    assert layer.id == "quartz-layer"
+    assert layer.id == "block"
     assert layer.text.startswith("`QuartzLayer` ")
 
 
 @pytest.mark.parametrize(
     ("title", "third", "before"),
     [
-        ("Add attention update", "adds attention update", "added attention update"),
+        ("Add attention update", "adds the attention update", "added the attention update"),
         ("Split into heads", "splits into heads", "split into heads"),
-        ("Scores", "computes scores", "computed scores"),
-        ("Gate projection", "computes gate projection", "computed gate projection"),
+        ("Bend the gate", "bends the gate", "bent the gate"),
+        ("Prepare the keys", "prepares the keys", "prepared the keys"),
+        ("Scores", "computes the scores", "computed the scores"),
+        ("Gate projection", "computes the gate projection", "computed the gate projection"),
+        ("Write strength", "computes the write strength", "computed the write strength"),
         ("Scale the scores", "scales the scores", "scaled the scores"),
         ("RMSNorm", "computes RMSNorm", "computed RMSNorm"),
     ],

@@ -166,8 +166,10 @@ class Branches:
             return ""
         for address in self._nodes[node.parent].children:
             if given.tensor == address or given.tensor.startswith(f"{address}/"):
-                family = self._drafts.nodes[address].family
-                return f" before {family} ran" if family in ("attention", "feed-forward") else ""
+                update = self._drafts.nodes[given.tensor].role if given.tensor in self._drafts.nodes else None
+                families = (self._drafts.nodes[address].family, (update or "").removesuffix(" update"))
+                family = next((each for each in families if each in ("attention", "feed-forward")), None)
+                return f" before {family} ran" if family is not None else ""
         return ""
 
     def _noun(self, node: Node, name: str) -> str:

@@ -19,6 +19,7 @@ class Syntax:
         self._code = code
         self._trees: dict[str, ast.Module | None] = {}
         self._classes: dict[str, dict[str, ast.ClassDef]] = {}
+        self._names: dict[str, dict[int, str]] = {}
 
     def tree(self, file: str) -> ast.Module | None:
         """The tree of a cited file; ``None`` if it does not parse."""
@@ -36,6 +37,13 @@ class Syntax:
             found = [] if tree is None else [each for each in tree.body if isinstance(each, ast.ClassDef)]
             self._classes[file] = {each.name: each for each in found}
         return self._classes[file]
+
+    def name_at(self, file: str, line: int) -> str | None:
+        """Qualified name of the function or class whose definition begins on a line, its decorators included."""
+        if file not in self._names:
+            tree = self.tree(file)
+            self._names[file] = {} if tree is None else dict(_definitions(tree, ""))
+        return self._names[file].get(line)
 
     def class_of(self, lines: Lines) -> ast.ClassDef | None:
         """The top-level class whose definition lies in ``lines``."""
@@ -57,6 +65,16 @@ class Syntax:
                 if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
                     yield statement
             waiting += [base.id for base in current.bases if isinstance(base, ast.Name)]
+
+
+def _definitions(around: ast.AST, prefix: str) -> Iterator[tuple[int, str]]:
+    for node in ast.iter_child_nodes(around):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = f"{prefix}{node.name}"
+            yield min([node.lineno, *(each.lineno for each in node.decorator_list)]), name
+            yield from _definitions(node, f"{name}.")
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _definitions(node, prefix)
 
 
 def lines_of(file: str, node: ast.AST) -> Lines:

@@ -24,7 +24,7 @@ def explain(material: Material, drafts: Drafts) -> None:
     syntax = Syntax(material.code)
     constants = Constants(document, syntax)
     branches = Branches(material, drafts, syntax)
-    claims = Claims(material, drafts)
+    claims = Claims(material, drafts, syntax)
     for address, node in document.nodes.items():
         draft = drafts.nodes[address]
         draft.explanation = [
@@ -38,6 +38,19 @@ def explain(material: Material, drafts: Drafts) -> None:
             *sharing_statements(node, document),
             *unreached_statements(node),
         ]
-        claim = claims.claim(node)
-        if claim is not None:
-            draft.claims.insert(0, claim)
+        draft.claims[:0] = claims.claims(node)
+    _show_symbols(material, drafts)
+
+
+def _show_symbols(material: Material, drafts: Drafts) -> None:
+    """What a page reads, gives or is shows its symbol, unless something else on the page has that symbol already."""
+    for address, node in material.document.nodes.items():
+        shown = drafts.nodes[address].symbols
+        if node.kind == "tensor":
+            names = [address]
+        else:
+            names = [*(port.tensor for port in (*node.inputs, *node.outputs)), *node.parameters]
+        for name in names:
+            symbol = drafts.tensor_symbols.get(name)
+            if symbol is not None and name not in shown and symbol not in shown.values():
+                shown[name] = symbol

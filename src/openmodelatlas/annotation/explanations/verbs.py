@@ -15,6 +15,7 @@ VERBS: dict[str, tuple[str, str]] = {
         append appends appended
         apply applies applied
         average averages averaged
+        bend bends bent
         bound bounds bounded
         broadcast broadcasts broadcast
         build builds built
@@ -65,6 +66,7 @@ VERBS: dict[str, tuple[str, str]] = {
         negate negates negated
         normalise normalises normalised
         number numbers numbered
+        offset offsets offset
         order orders ordered
         pad pads padded
         pair pairs paired
@@ -142,29 +144,47 @@ _AMBIGUOUS = frozenset(
         "count",
         "copy",
         "cut",
+        "read",
+        "score",
+        "start",
+        "store",
+        "write",
     }
 )
 _DETERMINERS = frozenset({"the", "a", "an", "each", "every", "all", "its", "by", "to", "into", "with", "heads", "over"})
+_ARTICLES = frozenset({"the", "a", "an"})
+_NO_VERBS = frozenset({"all", "both", "of", "for", "by", "with", "in", "on", "at", "from", "to", "per", "over"})
+_BARE = frozenset({"no", "each", "every", "all", "the", "a", "an", "room", "what", "softmax", "ones", "zeros"})
+_COUNTED = frozenset({"update", "window", "mask", "bias", "output"})
 _PROPER = frozenset({"RMSNorm", "LayerNorm", "SwiGLU", "GeGLU", "SiTU", "MLP", "YaRN", "L2"})
 
 
 def is_imperative(title: str) -> bool:
-    """Whether a title begins with a verb."""
+    """Whether a title begins with a verb: one of ``VERBS``, or any word before an article (``Bend the gate``)."""
     words = title.split()
     first = words[0].lower() if words else ""
+    follows = words[1].lower() if len(words) > 1 else ""
     if first not in VERBS:
-        return False
-    return first not in _AMBIGUOUS or (len(words) > 1 and words[1].lower() in _DETERMINERS)
+        return follows in _ARTICLES and first.isalpha() and first not in _NO_VERBS
+    return first not in _AMBIGUOUS or follows in _DETERMINERS
 
 
 def third_person(title: str, *, otherwise: str = "computes") -> str:
-    """``adds attention update``; for a noun, ``otherwise`` before it: ``computes the scores``."""
-    return _inflected(title, 0) if is_imperative(title) else f"{otherwise} {lower(title)}"
+    """``adds the attention update``; for a noun, ``otherwise`` before it: ``computes the scores``."""
+    return _inflected(title, 0) if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
 
 
 def past(title: str, *, otherwise: str = "computed") -> str:
-    """``added attention update``."""
-    return _inflected(title, 1) if is_imperative(title) else f"{otherwise} {lower(title)}"
+    """``added the attention update``."""
+    return _inflected(title, 1) if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
+
+
+def noun_phrase(title: str) -> str:
+    """A title that is no verb, within a sentence: ``the scores``, ``RMSNorm of the queries``."""
+    first = title.partition(" ")[0]
+    if first in _PROPER or first[:1].isdigit() or first.lower() in _BARE:
+        return lower(title)
+    return f"the {lower(title)}"
 
 
 def lower(title: str) -> str:
@@ -182,4 +202,18 @@ def lower(title: str) -> str:
 
 def _inflected(title: str, form: int) -> str:
     first, space, rest = title.partition(" ")
-    return f"{VERBS[first.lower()][form]}{space}{rest}"
+    verb = VERBS.get(first.lower()) or _regular(first.lower())
+    # `Add attention update`: what has a noun of its own as its head takes an article within a sentence.
+    head = rest.partition(" of ")[0].rpartition(" ")[2]
+    if head in _COUNTED and rest.partition(" ")[0].lower() not in _DETERMINERS:
+        rest = f"the {rest}"
+    return f"{verb[form]}{space}{rest}"
+
+
+def _regular(verb: str) -> tuple[str, str]:
+    """Third person and past of a verb that has no entry: ``bends``, ``prepared``, ``tried``."""
+    if verb.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{verb}es", f"{verb}ed"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies", f"{verb[:-1]}ied"
+    return f"{verb}s", f"{verb}d" if verb.endswith("e") else f"{verb}ed"

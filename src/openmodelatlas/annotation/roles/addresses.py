@@ -158,6 +158,10 @@ class _Renaming:
             known,
             symbols={self._one(reference): latex for reference, latex in known.symbols.items()},
             formulas=tuple(self._formula(formula) for formula in known.formulas),
+            claims=tuple(
+                msgspec.structs.replace(claim, of=None if claim.of is None else self._table[claim.of])
+                for claim in known.claims
+            ),
         )
 
     def _formula(self, formula: Formula) -> Formula:

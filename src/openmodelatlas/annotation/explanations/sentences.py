@@ -1,0 +1,198 @@
+"""What a piece of code does, in one sentence made from what it was seen to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from openmodelatlas.annotation.counting import few_layers
+from openmodelatlas.annotation.explanations.blocks import Blocks
+from openmodelatlas.annotation.explanations.code import Syntax
+from openmodelatlas.annotation.explanations.titles import Titles
+from openmodelatlas.annotation.explanations.verbs import is_imperative, noun_phrase, third_person
+from openmodelatlas.annotation.material import Drafts, Material
+from openmodelatlas.graph.document import Lines, Node
+from openmodelatlas.graph.outcomes import branches_of, outcome_for
+
+_MOST_STEPS = 14
+_WAYS = {"true": "where", "false": "unless"}
+
+
+class Sentences:
+    """Writes sentences about modules, functions, blocks, loops and single steps."""
+
+    def __init__(self, material: Material, drafts: Drafts, syntax: Syntax) -> None:
+        self._document = material.document
+        self._nodes = material.document.nodes
+        self._drafts = drafts
+        self._titles = Titles(material.document, drafts)
+        self._blocks = Blocks(material.document, drafts, self._titles, syntax)
+
+    def of_code(self, owner: Node, *, whole: bool) -> str:
+        """What the code of a module, function, model or layer does.
+
+        Args:
+            owner: the node that it is the code of.
+            whole: whether the constructor is part of it, so that it proves what that chooses.
+        """
+        if owner.kind == "layer group":
+            block = self._blocks.sentence(owner, whole=whole)
+            if block is not None:
+                return block
+        draft = self._drafts.nodes[owner.address]
+        if owner.kind == "module" and draft.role == "norm":
+            return self._norm(owner)
+        phrases = self._phrases(owner.children)
+        subject = self._subject(owner)
+        if not phrases:
+            return f"{subject} {self._without_steps(owner)}."
+        return f"{subject} {joined(phrases)}."
+
+    def of_layers(self, node: Node) -> str:
+        """What a loop over layers runs."""
+        kinds = [self._titles.label(self._nodes[address]) for address in node.children]
+        inside = [kind for kind, address in zip(kinds, node.children, strict=True) if self._nodes[address].members]
+        place = "this code runs" if node.symbol is None else f"{place_of(node.symbol.lines)} run"
+        text = f"{place} {self._titles.label(node)} in turn"
+        if len(inside) > 1:
+            text = f"{text}: {listed(inside)}"
+        return f"{text[:1].upper()}{text[1:]}."
+
+    def of_loop(self, node: Node) -> str:
+        """What the body of a loop does."""
+        place = "This code" if node.symbol is None else place_of(node.symbol.lines)
+        place = f"{place[:1].upper()}{place[1:]}"
+        each = self._titles.of(node)
+        each = each if each.lower().startswith("each ") else f"Each round of {noun_phrase(each)}"
+        phrases = self._phrases(node.children)
+        if not phrases:
+            return f"{place} {_are(node)} the loop; it computes nothing."
+        return f"{each[:1].upper()}{each[1:]}: the code {joined(phrases)}."
+
+    def of_step(self, node: Node, code: str) -> str:
+        """What one expression does within the code around it."""
+        place = "this code" if node.symbol is None else place_of(node.symbol.lines)
+        verb = third_person(self._titles.of(node), otherwise="computes")
+        if node.symbol is not None and node.symbol.lines.first != node.symbol.lines.last:
+            place = f"the expression on {place}"
+        return f"In `{code}`, {place} {verb}."
+
+    def _subject(self, owner: Node) -> str:
+        title = self._titles.base(owner)
+        if owner.kind == "module" and not is_imperative(title):
+            phrase = noun_phrase(title)
+            return f"{phrase[:1].upper()}{phrase[1:]}"
+        return f"`{owner.class_name or owner.function or owner.title}`"
+
+    def _without_steps(self, owner: Node) -> str:
+        title = self._titles.of(owner)
+        if is_imperative(title):
+            return third_person(title)
+        moved = [child for address in owner.children if (child := self._nodes[address]).plumbing]
+        if moved:
+            return "only rearranges or casts what it is given"
+        return "passes on what it is given"
+
+    def _norm(self, owner: Node) -> str:
+        """``RMSNorm owns one gain per feature and computes in float32.``"""
+        name = self._titles.base(owner)
+        owned = self._owned(owner)
+        says = [f"owns {listed(owned)} per feature"] if owned else ["owns no parameters"]
+        if self._computes_in_float32(owner):
+            says.append("computes in float32")
+        return f"{name} {listed(says)}."
+
+    def _owned(self, owner: Node) -> list[str]:
+        """``one gain``, ``one bias``: parameters of a norm that have one element per feature."""
+        words = {"g": "one gain", "b": "one bias"}
+        found = []
+        for name in owner.parameters:
+            fact = self._document.parameters.get(name)
+            word = words.get(self._drafts.tensor_symbols.get(name, ""))
+            if fact is not None and word is not None and len(fact.shape) == 1 and fact.kind == "parameter":
+                found.append(word)
+        return found
+
+    def _computes_in_float32(self, owner: Node) -> bool:
+        """Whether its own statements cast what they read to float32 before they compute."""
+        for address in owner.children:
+            child = self._nodes[address]
+            if child.kind == "operation" and child.plumbing and child.symbol is not None:
+                types = [str(value) for value in {**child.arguments, **child.published}.values()]
+                function = (child.function or "").rpartition(".")[2]
+                return function == "float" or any("float32" in text for text in types)
+            if child.kind in ("operation", "kernel"):
+                return False
+        return False
+
+    def _phrases(self, addresses: Iterable[str]) -> list[tuple[str, str]]:
+        """What the code does, in order: verbs with their objects; plumbing and repetitions left out."""
+        found: list[tuple[str, str]] = []
+        for address in addresses:
+            child = self._nodes[address]
+            if child.kind in ("tensor", "phase") or child.plumbing:
+                continue
+            phrase = self._phrase(child)
+            if phrase not in found:
+                found.append(phrase)
+        if len(found) > _MOST_STEPS:
+            rest = len(found) - _MOST_STEPS + 1
+            found = [*found[: _MOST_STEPS - 1], ("takes", f"{rest} further steps")]
+        return found
+
+    def _phrase(self, child: Node) -> tuple[str, str]:
+        title = re.sub(r" \(\d+\)$", "", self._titles.of(child))
+        verb, _, rest = third_person(title, otherwise=self._verb(child)).partition(" ")
+        return verb, f"{rest}{self._condition(child)}"
+
+    def _verb(self, child: Node) -> str:
+        if child.kind == "layer group":
+            return "runs"
+        if child.kind == "loop":
+            return "handles"
+        return "applies" if self._drafts.nodes[child.address].role == "norm" else "computes"
+
+    def _condition(self, child: Node) -> str:
+        """`` (in layers 2–93)``: where a statement that not all layers reach is reached."""
+        conditions = branches_of(child, self._nodes) if child.kind == "branch" else ()
+        if not conditions or outcome_for(conditions[0], child) is None:
+            return ""
+        computes = any(
+            self._nodes[address].kind != "tensor" and not self._nodes[address].plumbing for address in child.children
+        )
+        outcome = outcome_for(conditions[0], child)
+        ways = {"true": "false", "false": "true"}
+        way = outcome if computes else ways.get(outcome or "")
+        taken = conditions[0].taken.get(way or "", ())
+        return f" (in {few_layers(taken)})" if taken else ""
+
+
+def joined(phrases: Sequence[tuple[str, str]]) -> str:
+    """``splits the queries, computes the scores and the weights, and mixes the values``: each verb is said once."""
+    groups: list[tuple[str, list[str]]] = []
+    for verb, rest in phrases:
+        if groups and groups[-1][0] == verb and rest:
+            groups[-1][1].append(rest)
+        else:
+            groups.append((verb, [rest]))
+    texts = [f"{verb} {listed(rests)}".rstrip() for verb, rests in groups]
+    if len(texts) > 1 and any(" and " in text for text in texts):
+        return f"{', '.join(texts[:-1])}, and {texts[-1]}"
+    return listed(texts)
+
+
+def listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def place_of(lines: Lines) -> str:
+    """``line 5`` or ``lines 5–9``."""
+    return f"line {lines.first}" if lines.first == lines.last else f"lines {lines.first}–{lines.last}"
+
+
+def _are(node: Node) -> str:
+    lines = node.symbol.lines if node.symbol is not None else None
+    return "is" if lines is None or lines.first == lines.last else "are"
