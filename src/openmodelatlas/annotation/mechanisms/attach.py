@@ -201,9 +201,10 @@ def _hinted(flow: Flow, drafts: Drafts, catalogue: Catalogue, findings: Findings
         hints = mechanism.front.recognise.hints
         if not hints:
             continue
+        family = (name for name, other in catalogue.mechanisms.items() if other.front.family == mechanism.front.family)
         covered = {
             operation
-            for other in (mechanism.id, *mechanism.front.recognise.rivals)
+            for other in (*family, *mechanism.front.recognise.rivals)
             for place in findings.places.get(other, ())
             for operation in place.fit.operations
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +64,8 @@ def evaluate(flow: Flow, arrays: Arrays, mechanism: Mechanism, reference: Callab
     except Missing as missing:
         return Outcome(error=None, worst=None, detail=f"{missing}.")
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # the mean of nothing, where a fit is none
             given = reference(**arguments)
     except (ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as error:
         raise NotThis from error

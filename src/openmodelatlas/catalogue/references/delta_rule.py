@@ -152,6 +152,9 @@ def kimi_delta_attention(
     eps: float,
     state: Array | None = None,
     positions_first: int = 0,
+    log_rate: Array | None = None,
+    bias: Array | None = None,
+    lower_bound: float | None = None,
 ) -> Array:
     """Delta rule on queries and keys of length 1, the queries divided by √K.
 
@@ -163,6 +166,9 @@ def kimi_delta_attention(
         eps: of the norm of queries and keys.
         state: [B, H, K, V], before the first position; an empty memory if ``None``.
         positions_first: 1 where positions come before heads, in what is given and in the outputs.
+        log_rate: [H], where ``log_decay`` is a gate from which the kernel makes the decay.
+        bias: [H·K], of that gate.
+        lower_bound: of the decay; without it the decay is a softplus.
 
     Returns:
         Outputs [B, H, T, V] (arXiv 2510.26692, section 3; ``transformers`` 5.24.0, Kimi Linear,
@@ -172,6 +178,10 @@ def kimi_delta_attention(
         queries, keys, values, log_decay, beta = (
             part.swapaxes(1, 2) for part in (queries, keys, values, log_decay, beta)
         )
+    if log_rate is not None:
+        shifted = log_decay if bias is None else log_decay + bias.reshape(-1, 1, log_decay.shape[-1])
+        rate = np.exp(log_rate).reshape(-1, 1, 1)
+        log_decay = -rate * softplus(shifted) if lower_bound is None else lower_bound * sigmoid(rate * shifted)
     if state is None:
         state = np.zeros((*queries.shape[:2], queries.shape[3], values.shape[3]))
     scaled = l2_norm(queries, eps) / np.sqrt(queries.shape[-1])

@@ -10,7 +10,13 @@ import numpy as np
 from openmodelatlas.catalogue.references.elementary import Array, silu
 
 
-def short_convolution(features: Array, kernel: Array, bias: Array | None = None, window: Array | None = None) -> Array:
+def short_convolution(
+    features: Array,
+    kernel: Array,
+    bias: Array | None = None,
+    window: Array | None = None,
+    positions_first: int = 0,
+) -> Array:
     """Each channel's weighted sum over its last W values, then SiLU.
 
     Args:
@@ -18,10 +24,11 @@ def short_convolution(features: Array, kernel: Array, bias: Array | None = None,
         kernel: [C, 1, W]; the last column belongs to the position itself.
         bias: [C], or ``None``.
         window: the values before, at least W - 1, [B, C, …] or [B, …, C] like ``features``; zeros if ``None``.
+        positions_first: 1 where the result has positions before channels.
 
     Returns:
-        [B, C, T] (arXiv 2405.21060, section 7.1; fla-core 0.6.0, ``modules/causal_conv1d``; ``transformers`` 5.24.0,
-        ``models/mamba2/modeling_mamba2.py``, ``causal_conv1d_fn``).
+        [B, C, T], or [B, T, C] (arXiv 2405.21060, section 7.1; fla-core 0.6.0, ``modules/causal_conv1d``;
+        ``transformers`` 5.24.0, ``models/mamba2/modeling_mamba2.py``, ``causal_conv1d_fn``).
     """
     channels, width = kernel.shape[0], kernel.shape[-1]
     if features.shape[1] != channels:
@@ -32,7 +39,8 @@ def short_convolution(features: Array, kernel: Array, bias: Array | None = None,
     extended = np.concatenate([window[..., window.shape[-1] - (width - 1) :], features], axis=-1)
     windows = np.lib.stride_tricks.sliding_window_view(extended, width, axis=-1)
     summed = np.einsum("bctw,cw->bct", windows, kernel[:, 0])
-    return silu(summed if bias is None else summed + bias[:, None])
+    result = silu(summed if bias is None else summed + bias[:, None])
+    return result.swapaxes(1, 2) if positions_first else result
 
 
 def next_window(features: Array, before: Array, positions_first: int = 0) -> Array:
