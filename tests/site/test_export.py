@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from openmodelatlas.errors import BundleError, UsageError
+from openmodelatlas.site import beside, writing
 from openmodelatlas.site import export as module
 from openmodelatlas.site.assets import assets
 from openmodelatlas.site.export import MARKER, export
@@ -84,6 +85,29 @@ def test_exports_are_equal_and_replace_earlier_ones(samples: list[Any], site: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
+def test_two_processes_write_the_same_site(
+    samples: list[Any], site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "WORTH_IT", 10)
+    monkeypatch.setattr(beside.os, "cpu_count", lambda: 2)
+    told: list[tuple[int, int]] = []
+    total = sum(len(atlas) for atlas in samples)
+    assert export(samples, tmp_path / "site", progress=lambda done, every: told.append((done, every))) == total
+    assert _files(tmp_path / "site") == _files(site)
+    assert told[-1] == (total, total)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_second_process_that_fails_changes_nothing(
+    samples: list[Any], site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "WORTH_IT", 10)
+    monkeypatch.setattr(beside.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(beside.sys, "executable", "/bin/false")
+    export(samples, tmp_path / "site")
+    assert _files(tmp_path / "site") == _files(site)
+
+
 def test_foreign_folders_are_refused(samples: list[Any], tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
     with pytest.raises(UsageError, match="not empty and no earlier export"):
@@ -103,9 +127,9 @@ def test_a_full_disk_leaves_the_export(samples: list[Any], tmp_path: Path, monke
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    for name in ("search_script", "render_markdown"):
+    for place, name in ((writing, "search_script"), (writing, "render_markdown"), (module, "asset")):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, full)
+            patch.setattr(place, name, full)
             with pytest.raises(BundleError, match="No space left on device"):
                 export(samples, target)
         assert _files(target) == before

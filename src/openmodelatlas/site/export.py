@@ -7,20 +7,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.errors import BundleError, UsageError
-from openmodelatlas.graph.document import Node
 from openmodelatlas.site.assets import asset, assets
+from openmodelatlas.site.beside import SHARES, Beside
 from openmodelatlas.site.html import SiteHtml
 from openmodelatlas.site.listing import list_atlas
-from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.mechanism_pages import MechanismPages
-from openmodelatlas.site.node_html import NodeHtml
-from openmodelatlas.site.page import PageBuilder
-from openmodelatlas.site.paths import ASSETS, contents_folder, page_folder
-from openmodelatlas.site.search import search_script
+from openmodelatlas.site.paths import ASSETS
+from openmodelatlas.site.writing import SiteWriter, encode, write
 
 MARKER = ".openmodelatlas-export"
 
@@ -74,49 +69,41 @@ def _check(folder: Path, atlases: Sequence[Atlas]) -> None:
 
 
 def _write_site(atlases: Sequence[Atlas], folder: Path, progress: Progress | None) -> int:
-    builders = [PageBuilder(atlas) for atlas in atlases]
-    models = [(atlas.document.model, atlas.document.title) for atlas in atlases]
     total = sum(len(atlas) for atlas in atlases)
     done = 0
+
+    def told(pages: int = 1) -> None:
+        nonlocal done
+        done += pages
+        if progress is not None:
+            progress(min(done, total), total)
+
+    beside = Beside(atlases, folder)
+    try:
+        writer = SiteWriter(atlases, folder)
+        _write_rest(writer, folder)
+        if beside.runs:
+            writer.write_pages(lambda: told(1 + beside.written()), share=0, shares=SHARES)
+            if not beside.finish(told):
+                writer.write_pages(told, share=1, shares=SHARES)
+        else:
+            writer.write_pages(told)
+    finally:
+        beside.end()
+    return total
+
+
+def _write_rest(writer: SiteWriter, folder: Path) -> None:
+    """Everything that is no page of a node."""
     for name in assets():
-        _write(folder / ASSETS / name, asset(name) or b"")
-    (folder / MARKER).write_text("Made by `oma export`; replaced as a whole by the next one.\n", encoding="utf-8")
-    mechanisms = MechanismPages(builders)
-    listing = SiteHtml().index([list_atlas(builder) for builder in builders], has_mechanisms=mechanisms.any)
-    _write(folder / "index.html", _encode(listing))
+        write(folder / ASSETS / name, asset(name) or b"")
+    write(folder / MARKER, b"Made by `oma export`; replaced as a whole by the next one.\n")
+    mechanisms = MechanismPages(writer.builders)
+    listing = SiteHtml().index([list_atlas(builder) for builder in writer.builders], has_mechanisms=mechanisms.any)
+    write(folder / "index.html", encode(listing))
     for place, html in mechanisms.pages():
-        _write(folder / place / "index.html", _encode(html))
-    for builder in builders:
-        renderer = NodeHtml(builder, models)
-        model = builder.document.model
-        _write(folder / ASSETS / "math" / f"{model}.css", renderer.typesetter.stylesheet())
-        _write(folder / ASSETS / "search" / f"{model}.js", search_script(builder))
-        _write(folder / contents_folder(model) / "index.html", _encode(renderer.contents()))
-        for node in builder.atlas:
-            _write_page(folder, builder, renderer, node)
-            done += 1
-            if progress is not None:
-                progress(done, total)
-    return done
-
-
-def _write_page(folder: Path, builder: PageBuilder, renderer: NodeHtml, node: Node) -> None:
-    page = builder.page(node)
-    place = folder / page_folder(page.model, page.address)
-    place.mkdir(parents=True, exist_ok=True)
-    markdown = render_markdown(page)
-    (place / "index.html").write_bytes(_encode(renderer.page(page, markdown=markdown)))
-    (place / "index.md").write_bytes(_encode(markdown))
-    (place / "index.json").write_bytes(msgspec.json.encode(page))
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", errors="replace")
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+        write(folder / place / "index.html", encode(html))
+    writer.write_files()
 
 
 def _swap(building: Path, folder: Path) -> None:
