@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from openmodelatlas.annotation.formulas.calls import Operand, call_of
+from openmodelatlas.annotation.formulas.calls import Call, Operand, call_of, named_call
+from openmodelatlas.annotation.formulas.entry import Entry
 from openmodelatlas.annotation.formulas.evaluate import as_list, evaluated
+from openmodelatlas.annotation.formulas.families.kernels import KERNELS as EVALUATED
 from openmodelatlas.annotation.material import Material
 from openmodelatlas.graph.document import (
     DOCUMENT_FORMAT,
@@ -32,6 +34,12 @@ from openmodelatlas.graph.document import (
 from openmodelatlas.shapes.dimension import Constant
 
 FILE = "program.py"
+KERNELS = {
+    "rms_norm_gated": "fla.modules.fused_norm_gate.rms_norm_gated",
+    "chunk_kda": "fla.ops.kda.chunk_kda",
+    "ShortConvolution": "fla.modules.ShortConvolution",
+}
+"""Full names of kernels, by their own."""
 
 
 @dataclass
@@ -149,8 +157,8 @@ class _Builder:
         text = line.partition("=")[2].strip()
         lines = Lines(file=FILE, first=number, last=number, column=len(line) - len(text), end_column=len(line))
         node = Node(
-            address=address, kind="operation", title=function, label=function, parent="block",
-            function=_qualified(function),
+            address=address, kind="kernel" if function in KERNELS else "operation", title=function, label=function,
+            parent="block", function=_qualified(function),
             arguments=arguments, operands=operands, inputs=tuple(ports), symbol=Symbol(text=text, lines=lines),
             plumbing=function in ("view", "transpose", "to", "unsqueeze", "expand", "reshape"),
         )  # fmt: skip
@@ -174,7 +182,7 @@ class _Builder:
         )
 
     def _evaluate(self, node: Node, document: Document) -> list[np.ndarray[Any, Any]]:
-        called = call_of(node, document)
+        called = _kernel(node, document) if node.kind == "kernel" else call_of(node, document)
         assert called is not None, f"{node.function} is in no table"
         return [np.asarray(result) for result in as_list(evaluated(called, self._read(called.operands)))]
 
@@ -202,6 +210,12 @@ class _Builder:
         return {"ellipsis": True} if plain is ... else plain
 
 
+def _kernel(node: Node, document: Document) -> Call:
+    """The call of a kernel that the table of formulas can evaluate."""
+    kernel = EVALUATED[str(node.function)]
+    return named_call(node, document, kernel.signature.split(), Entry(latex="", evaluate=kernel.evaluate))
+
+
 def _holds_tensor(encoded: Any) -> bool:
     if isinstance(encoded, dict):
         return "tensor" in encoded or any(_holds_tensor(inner) for inner in encoded.values())
@@ -212,6 +226,8 @@ def _qualified(function: str) -> str:
     """The torch function that a short name means."""
     if function in ("scaled_dot_product_attention", "linear", "softmax", "silu", "gelu", "layer_norm", "embedding"):
         return f"torch.nn.functional.{function}"
+    if function in KERNELS:
+        return KERNELS[function]
     if function == "getitem":
         return "torch.Tensor.__getitem__"
     return f"torch.Tensor.{function}"

@@ -171,6 +171,50 @@ def test_torch_has_a_function_for_attention(arguments: str, bound: set[str]) -> 
     assert bound <= place.fit.bound.keys()
 
 
+@pytest.mark.parametrize(
+    ("identifier", "program"),
+    [
+        (
+            "gated-rms-norm",
+            """
+            x = given(2, 5, 3, 7)
+            gate = given(2, 5, 3, 7)
+            g = parameter(7)
+            y = rms_norm_gated(x, gate, g, None, 'sigmoid', None, False, False, 0.25)
+            """,
+        ),
+        (
+            "short-convolution",
+            """
+            x = given(2, 9, 7)
+            w = parameter(7, 1, 4)
+            y, window = ShortConvolution(x, w, None, 'silu', residual=None, output_final_state=True)
+            """,
+        ),
+        (
+            "kimi-delta-attention",
+            """
+            q = given(2, 9, 3, 4)
+            k = given(2, 9, 3, 4)
+            v = given(2, 9, 3, 5)
+            g = given(2, 9, 3, 4)
+            b = given(2, 9, 3)
+            a = parameter(3)
+            bias = parameter(12)
+            y, s = chunk_kda(q=q, k=k, v=v, g=g, beta=b, A_log=a, dt_bias=bias, initial_state=None,
+            """
+            "output_final_state=True, use_qk_l2norm_in_kernel=True, use_gate_in_kernel=True)",
+        ),
+    ],
+)
+def test_kernels_are_recognised_by_their_names(identifier: str, program: str) -> None:
+    joined = re.sub(r"initial_state=None,\s+", "initial_state=None, ", program)
+    _, findings = annotated(joined)
+    (place,) = findings.places[identifier]
+    assert place.error is not None
+    assert place.error < 1e-5
+
+
 def test_dropout_and_views_are_passed_over() -> None:
     program = PROGRAMS["swiglu"].replace(
         "y = linear(both, wd)",
