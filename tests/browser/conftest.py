@@ -15,6 +15,7 @@ import pytest
 
 from openmodelatlas import build
 from tests.browser.reader import PAUSE
+from tests.site.hostile import open_hostile
 from tests.site.sample import build_known, build_running_sum, build_sample
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build_sample(folder)
     build_running_sum(folder)
     build_known(folder)
+    open_hostile(folder)
     return folder
 
 
