@@ -18,8 +18,8 @@ from openmodelatlas.annotation.formulas.entry import UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import as_list, evaluated
 from openmodelatlas.annotation.material import Code, Material
 from openmodelatlas.annotation.mechanisms.evaluate import relative_error
+from openmodelatlas.annotation.mechanisms.fit import Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, is_operation
-from openmodelatlas.annotation.mechanisms.match import Place
 from openmodelatlas.annotation.operations import operation_name
 from openmodelatlas.annotation.values import array
 from openmodelatlas.graph.document import Document, Node

@@ -21,8 +21,8 @@ from tests.annotation.mechanisms.written import PROGRAMS
 from openmodelatlas.annotation.material import Material
 from openmodelatlas.annotation.mechanisms.evaluate import NotThis, evaluate, tolerance
 from openmodelatlas.annotation.mechanisms.find import find
+from openmodelatlas.annotation.mechanisms.fit import Place
 from openmodelatlas.annotation.mechanisms.flow import Flow
-from openmodelatlas.annotation.mechanisms.match import Place
 from openmodelatlas.annotation.mechanisms.where import core_of, node_of
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.load import Catalogue, load

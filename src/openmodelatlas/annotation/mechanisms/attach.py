@@ -11,8 +11,8 @@ from openmodelatlas.annotation.knowledge import Difference, Statement
 from openmodelatlas.annotation.material import Draft, Drafts, Material
 from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
 from openmodelatlas.annotation.mechanisms.find import Differing, Findings, find
+from openmodelatlas.annotation.mechanisms.fit import Fit, Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.annotation.mechanisms.match import Fit, Place
 from openmodelatlas.annotation.mechanisms.terms import formula_of, latex_of, operand_lines
 from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
 from openmodelatlas.annotation.values import Arrays

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openmodelatlas.annotation.mechanisms.fit import Fit
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.annotation.mechanisms.match import Fit
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism
 

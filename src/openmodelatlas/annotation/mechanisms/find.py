@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from openmodelatlas.annotation.mechanisms.evaluate import NotThis, Outcome, evaluate, tolerance
+from openmodelatlas.annotation.mechanisms.fit import Fit, Place
 from openmodelatlas.annotation.mechanisms.flow import Flow
-from openmodelatlas.annotation.mechanisms.match import Fit, Matcher, Place
+from openmodelatlas.annotation.mechanisms.match import Matcher
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.catalogue.load import Catalogue

@@ -7,9 +7,10 @@ is a :class:`Fit`; the same place may have several, and the numbers decide betwe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from openmodelatlas.annotation.mechanisms.fit import PREDICATES, Fit, Place, heads, orders, same
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
 from openmodelatlas.annotation.mechanisms.settings import settings_of
 from openmodelatlas.catalogue.entry import Mechanism
@@ -27,58 +28,10 @@ from openmodelatlas.catalogue.pattern import (
     walk,
 )
 
-COMMUTATIVE = frozenset(
-    {"add", "multiply", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or", "logical_xor"}
-)
-PREDICATES = frozenset({"returned", "given", "parameter", "aside"})
 _MOST_FITS = 48
 _MOST_ASIDE = 4
 _NEAR = 3
 """Operations between what is bound and the result of an equation that nothing has used."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One way in which a pattern fits.
-
-    Attributes:
-        root: the result at which matching started.
-        bound: what each name stands for.
-        operations: addresses of the operations that it covers.
-        named: those of them that equations cover, also where an ``aside`` led to the equation.
-    """
-
-    root: str
-    bound: Mapping[str, Operand]
-    operations: frozenset[str]
-    named: frozenset[str] = frozenset()
-
-    def bind(self, name: str, operand: Operand) -> Fit:
-        """With one more name."""
-        return replace(self, bound={**self.bound, name: operand})
-
-    def cover(self, addresses: Iterable[str]) -> Fit:
-        """With more operations."""
-        return replace(self, operations=self.operations.union(addresses))
-
-
-@dataclass(frozen=True)
-class Place:
-    """A mechanism found at a place.
-
-    Attributes:
-        mechanism: its identifier.
-        fit: how it fits there.
-        outputs: names in ``fit.bound`` of what it gives.
-        error: of its evaluation, ``None`` where a value is missing.
-        detail: what was compared, or why it could not be.
-    """
-
-    mechanism: str
-    fit: Fit
-    outputs: tuple[str, ...]
-    error: float | None
-    detail: str
 
 
 class Matcher:
@@ -144,13 +97,13 @@ class Matcher:
         for operation in self._named(equation.expression):
             if operation.results:
                 yield self.flow.result(operation.results[self._result_of(equation, 0) or 0])
-        for part in _heads(equation.expression):
+        for part in heads(equation.expression):
             if isinstance(part, Found):
                 for tensor in self._outputs_of(part.mechanism):
                     yield self.flow.result(tensor)
 
     def _named(self, expression: Expression) -> Iterator[Operation]:
-        names = dict.fromkeys(part.operation for part in _heads(expression) if isinstance(part, Call))
+        names = dict.fromkeys(part.operation for part in heads(expression) if isinstance(part, Call))
         for name in names:
             yield from self.flow.by_name.get(name, ())
 
@@ -162,7 +115,7 @@ class Matcher:
 
     def _reading(self, equation: Equation, fit: Fit) -> list[Operand]:
         """Results of operations that could be an equation's and depend on something bound already, near ones first."""
-        names = {part.operation for part in _heads(equation.expression) if isinstance(part, Call)}
+        names = {part.operation for part in heads(equation.expression) if isinstance(part, Call)}
         tensors = dict.fromkeys(operand.tensor for operand in fit.bound.values() if operand.tensor is not None)
         found: dict[str, Operand] = {}
         reached = dict.fromkeys(tensors)
@@ -175,7 +128,7 @@ class Matcher:
                         result = operation.results[self._result_of(equation, 0) or 0]
                         found.setdefault(result, self.flow.result(result))
             reached = following
-        for part in _heads(equation.expression):
+        for part in heads(equation.expression):
             if isinstance(part, Found):
                 for tensor, ways in self._outputs_of(part.mechanism).items():
                     touched = {bound.tensor for _, place in ways for bound in place.fit.bound.values()}
@@ -239,7 +192,7 @@ class Matcher:
             return fit
         known = fit.bound.get(name)
         if known is not None:
-            return fit if _same(known, operand) else None
+            return fit if same(known, operand) else None
         symbol = self.symbols.get(name)
         if symbol is not None:
             parameter = operand.tensor in self.flow.document.parameters
@@ -275,7 +228,7 @@ class Matcher:
             made = (passed, 0)
         if made is not None and made[0].name == call.operation and call.result in (None, made[1]):
             covered = fit.cover((made[0].address,))
-            for operands in _orders(made[0], call):
+            for operands in orders(made[0], call):
                 yield from self._all(
                     (*zip(call.operands, operands, strict=True), *self._named_of(call, made[0])), covered
                 )
@@ -369,9 +322,9 @@ class Matcher:
                 if symbol is None or symbol.binds != "parameter" or tensor in self.flow.document.parameters:
                     yield self.flow.result(tensor)
             return
-        heads = tuple(_heads(origin))
-        names = {head.operation for head in heads if isinstance(head, Call)}
-        mechanisms = [self._outputs_of(head.mechanism) for head in heads if isinstance(head, Found)]
+        makers = tuple(heads(origin))
+        names = {head.operation for head in makers if isinstance(head, Call)}
+        mechanisms = [self._outputs_of(head.mechanism) for head in makers if isinstance(head, Found)]
         for tensor in ancestors:
             made = self.flow.producers.get(tensor)
             predicate = names & PREDICATES
@@ -412,50 +365,3 @@ class Matcher:
             if node.kind in ("model", "phase")
             for port in node.outputs
         )
-
-
-def _same(one: Operand, other: Operand) -> bool:
-    """Whether two operands are the same tensor or number; a later round's result has another value."""
-    if one.tensor is None:
-        return other.tensor is None and one.number == other.number
-    return one.tensor == other.tensor and (one.seen != other.seen or one.value == other.value)
-
-
-def _heads(expression: Expression) -> Iterator[Call | Found]:
-    """Operations and mechanisms that may make the result of an expression."""
-    if isinstance(expression, Either):
-        for choice in expression.choices:
-            yield from _heads(choice)
-    elif isinstance(expression, Found):
-        yield expression
-    elif isinstance(expression, Call):
-        if expression.operation in PREDICATES:
-            yield from _heads(expression.operands[0])
-            return
-        yield expression
-        if expression.optional:
-            yield from _heads(expression.operands[0])
-
-
-def _orders(operation: Operation, call: Call) -> Iterator[tuple[Operand, ...]]:
-    """Operands of an operation as a call can take them: all, or its tensors only; in either order if it commutes.
-
-    Operands beyond the call's are passed over only where they are no tensors.
-    """
-    count = len(call.operands)
-    named = {id(operation.named.get(name)) for name, _ in call.arguments}
-    seen: list[tuple[Operand, ...]] = []
-    for every in (operation.operands, operation.tensors):
-        operands = tuple(operand for operand in every if id(operand) not in named)
-        if len(operands) < count:
-            continue
-        taken, left = operands[:count], operands[count:]
-        if not call.rest and any(operand.tensor is not None for operand in left):
-            continue
-        orders = [taken]
-        if count == 2 and operation.name in COMMUTATIVE:
-            orders.append(taken[::-1])
-        for order in orders:
-            if order not in seen:
-                seen.append(order)
-                yield order

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
 from openmodelatlas.annotation.mechanisms.evaluate import tolerance
+from openmodelatlas.annotation.mechanisms.fit import Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.annotation.mechanisms.match import Place
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.catalogue.load import fill_formula, formula_symbols, without_unbound
 from openmodelatlas.graph.document import Lines, Node

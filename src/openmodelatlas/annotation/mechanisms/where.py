@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from openmodelatlas.annotation.mechanisms.fit import Fit
 from openmodelatlas.annotation.mechanisms.flow import Flow, is_operation
-from openmodelatlas.annotation.mechanisms.match import Fit
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.graph.document import Document, Node
 
