@@ -224,16 +224,13 @@ def _note(entry: Mechanism, note: Note) -> str:
     """A note with symbols in place of the values that they take in a model."""
     symbols = {name: symbol.latex for name, symbol in entry.front.symbols.items()}
 
-    def in_latex(found: re.Match[str]) -> str:
-        return f"{{{symbols[found[1]]}}}" if found[1] in symbols else found[0]
-
     def in_text(found: re.Match[str]) -> str:
         return f"${symbols[found[1]]}$" if found[1] in symbols else found[0]
 
     parts = []
     for kind, content in split(note.text):
         if kind == "latex":
-            parts.append(f"${_NAME.sub(in_latex, content)}$")
+            parts.append(f"${content}$")
         elif kind == "code":
             parts.append(f"`{content}`")
         else:

@@ -195,6 +195,8 @@ class PageBuilder:
         if node.tensor is not None and not ports:
             ports = (Port(name=node.tensor.variable or node.title, tensor=node.address, source="tensor"),)
         symbols = known.symbols
+        if node.tensor is not None and node.address not in symbols and node.tensor.producer is not None:
+            symbols = self.known(node.tensor.producer).symbols  # a tensor is called what its maker calls it
         passed = {port.tensor for port in ports}
         inputs = []
         for port in node.inputs:
