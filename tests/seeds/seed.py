@@ -52,7 +52,7 @@ def _source(rows: list[str]) -> Source:
     assert pinned is not None
     first, last = int(pinned[2]), int(pinned[3])
     excerpt = rows[next(number for number, row in enumerate(rows) if row == "Read code excerpt") + 2 :]
-    numbered, omitted = _numbered(excerpt, first, last)
+    kept, omitted = numbered(excerpt, first, last)
     return Source(
         kind=kind.lower(),
         origin=origin.removeprefix(" from "),
@@ -63,12 +63,12 @@ def _source(rows: list[str]) -> Source:
         revision=pinned[1],
         lines=(first, last),
         omitted=omitted,
-        text=numbered,
+        text=kept,
     )
 
 
-def _numbered(rows: list[str], first: int, last: int) -> tuple[dict[int, str], tuple[int, int] | None]:
-    """Lines of an excerpt by their number; the middle may be left out."""
+def numbered(rows: list[str], first: int, last: int) -> tuple[dict[int, str], tuple[int, int] | None]:
+    """The lines ``first`` to ``last`` of an excerpt by their number; the middle may be left out."""
     cut = next((number for number, row in enumerate(rows) if _OMITTED.match(row)), None)
     if cut is None:
         return {first + number: row for number, row in enumerate(rows[: last - first + 1])}, None
@@ -77,5 +77,5 @@ def _numbered(rows: list[str], first: int, last: int) -> tuple[dict[int, str], t
     begin, end = int(match[1]), int(match[2])
     before = rows[: begin - first]
     after = rows[cut + 2 : cut + 2 + last - end]
-    numbered = {first + number: row for number, row in enumerate(before)}
-    return numbered | {end + 1 + number: row for number, row in enumerate(after)}, (begin, end)
+    shown = {first + number: row for number, row in enumerate(before)}
+    return shown | {end + 1 + number: row for number, row in enumerate(after)}, (begin, end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-CONFIGURATION = '''
+CONFIGURATION = """
 class StubConfig:
     model_type = "stub"
 
@@ -13,18 +13,18 @@ class StubConfig:
 
     def to_dict(self):
         return dict(vars(self))
-'''
+"""
 
-K2_HEAD = '''
+K2_HEAD = """
 import torch
 from torch import nn
 
 from .configuration_stub import StubConfig
 
 ALL_LAYERNORM_LAYERS = []
-'''
+"""
 
-K2_PARTS = '''
+K2_PARTS = """
 
 
 class DeepseekV3MLP(nn.Module):
@@ -78,17 +78,17 @@ class DeepseekV3Attention(nn.Module):
         scores = query @ key.transpose(-1, -2) * self.head_dim**-0.5 + attention_mask
         mixed = nn.functional.softmax(scores, dim=-1) @ value
         return self.o_proj(mixed.transpose(1, 2).reshape(batch, tokens, -1)), None, None
-'''
+"""
 
-K2_LAYER = '''
+K2_LAYER = """
 class DeepseekV3DecoderLayer(nn.Module):
     def __init__(self, config, layer_idx):
         super().__init__()
         self.hidden_size = config.hidden_size
         self.self_attn = DeepseekV3Attention(config, layer_idx)
-'''
+"""
 
-K2_FORWARD = '''
+K2_FORWARD = """
 
     def forward(
         self,
@@ -100,9 +100,9 @@ K2_FORWARD = '''
         use_cache=False,
         **kwargs,
     ):
-'''
+"""
 
-K2_MODEL = '''
+K2_MODEL = """
         return (hidden_states,)
 
 
@@ -127,9 +127,9 @@ class DeepseekV3ForCausalLM(nn.Module):
             layer_outputs = decoder_layer(hidden_states, attention_mask=mask)
             hidden_states = layer_outputs[0]
         return self.lm_head(self.norm(hidden_states))
-'''
+"""
 
-K3_HEAD = '''
+K3_HEAD = """
 import torch
 from torch import nn
 
@@ -234,9 +234,9 @@ class KimiDecoderLayer(nn.Module):
 
     def forward(self, hidden_states, attention_mask=None, block_residual=None):
         return self._forward_attn_residual(hidden_states, attention_mask, block_residual=block_residual)
-'''
+"""
 
-K3_MODEL = '''
+K3_MODEL = """
 
 
 class KimiLinearForCausalLM(nn.Module):
@@ -263,7 +263,7 @@ class KimiLinearForCausalLM(nn.Module):
             hidden_states.view(-1, width), block_residual, self.output_res_proj, self.output_res_norm
         ).view(batch, tokens, width)
         return self.lm_head(self.norm(mixed))
-'''
+"""
 
 
 def assemble(blocks: Mapping[int, str]) -> str:

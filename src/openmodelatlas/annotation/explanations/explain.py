@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.explanations.branches import Branches
+from openmodelatlas.annotation.explanations.caches import Caches
 from openmodelatlas.annotation.explanations.claims import Claims
 from openmodelatlas.annotation.explanations.code import Syntax
 from openmodelatlas.annotation.explanations.constants import Constants
@@ -25,6 +26,7 @@ def explain(material: Material, drafts: Drafts) -> None:
     constants = Constants(document, syntax)
     branches = Branches(material, drafts, syntax)
     claims = Claims(material, drafts, syntax)
+    caches = Caches(document, drafts)
     for address, node in document.nodes.items():
         draft = drafts.nodes[address]
         draft.explanation = [
@@ -32,6 +34,7 @@ def explain(material: Material, drafts: Drafts) -> None:
             *draft.explanation,
             *branches.statements(node),
             *layer_statements(node, document),
+            *caches.statements(node),
             *repeat_statements(node),
             *type_statements(node, document.nodes),
             *constants.statements(node),
