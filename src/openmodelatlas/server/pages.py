@@ -52,6 +52,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool = False
 
 
+class _Titled(msgspec.Struct):
+    """The one field of an atlas that other models' pages name."""
+
+    title: str
+
+
 class _Opened:
     """One atlas with what renders it; ``generation`` is the pointer's bytes when it was opened."""
 
@@ -231,14 +237,16 @@ class Pages:
         return opened
 
     def _title(self, model: str) -> str:
-        """The display name of ``model``; read from the atlas once, its identifier if that cannot be read."""
+        """The display name of ``model``; nothing else of the atlas is decoded. Its identifier if it cannot be read."""
         folder = model_folder(self._home, model)
         try:
             current = (folder / "current").read_bytes()
             known = self._titles.get(model)
             if known is None or known[0] != current:
-                known = self._titles[model] = (current, read(folder).document.title)
-        except (AtlasError, OSError):
+                document = folder / Path(current.decode("ascii").strip()).name / "atlas.json"
+                title = msgspec.json.decode(document.read_bytes(), type=_Titled).title
+                known = self._titles[model] = (current, title)
+        except (OSError, ValueError):  # also what msgspec and decoding raise
             return model
         return known[1]
 
