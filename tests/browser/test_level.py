@@ -117,6 +117,17 @@ def test_back_and_forward_bring_each_view_back(kimi: str, opened: Open) -> None:
         assert page.url == url
 
 
+def test_header_and_footer_follow_and_switches_stay(kimi: str, opened: Open) -> None:
+    page = _ready(opened(f"{kimi}{ATTENTION}"))
+    page.locator("#crumbs a").last.click()
+    wait_for(page, "1 dense block")
+    assert page.locator("header.top button.theme").count() == 1
+    assert page.locator("header.top .tools").count() == 1
+    twin = page.locator(".twins a", has_text="Markdown").get_attribute("href")
+    assert str(twin).endswith("/kimi-k2/layers/dense/index.md")
+    assert page.locator("footer.bottom .address").inner_text().endswith("kimi-k2/layers/dense")
+
+
 def test_going_up_puts_the_focus_on_where_one_came_from(kimi: str, opened: Open) -> None:
     page = _ready(opened(f"{kimi}{ATTENTION}"))
     page.keyboard.press("Escape")

@@ -70,22 +70,15 @@ export function addStyles(page: FetchedPage): void {
   }
 }
 
-/** Replaces header and footer, where the front end's tools stay. */
+/** Replaces what header and footer say of the page; tools and switches that scripts put there stay. */
 export function replaceFrame(page: FetchedPage): void {
-  const tools = document.getElementById("tools");
-  const header = page.doc.querySelector("body > header.top");
-  if (tools && header) {
-    document.querySelector("body > header.top")?.replaceWith(prepared(header, page));
-    document.getElementById("tools")?.replaceWith(tools);
+  for (const selector of ["body > header.top > .brand", "body > header.top > .twins", "body > footer.bottom"]) {
+    const next = page.doc.querySelector(selector);
+    if (next === null) continue;
+    const part = document.adoptNode(next);
+    makeAbsolute(part, page.address);
+    document.querySelector(selector)?.replaceWith(part);
   }
-  const footer = page.doc.querySelector("body > footer.bottom");
-  if (footer) document.querySelector("body > footer.bottom")?.replaceWith(prepared(footer, page));
-}
-
-function prepared(element: Element, page: FetchedPage): Element {
-  const part = document.adoptNode(element);
-  makeAbsolute(part, page.address);
-  return part;
 }
 
 /** A page whose level is its parent's may leave the diagram to that page: puts its figure in. */

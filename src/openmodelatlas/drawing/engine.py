@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -66,14 +66,21 @@ class Engine:
                 where=str(KATEX),
                 advice="Install openmodelatlas anew, or run `python hatch_build.py` in a checkout.",
             ) from error
-        self._context: Any = MiniRacer()
-        self._context.eval(
-            f"var module = undefined, exports = undefined, define = undefined, self = this;\n{code}\n{_SET}"
+        # A thread of its own: where an event loop runs, as in notebooks, mini-racer waits for that loop.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="katex")
+        self._context: Any = self._run(MiniRacer)
+        self._run(
+            self._context.eval,
+            f"var module = undefined, exports = undefined, define = undefined, self = this;\n{code}\n{_SET}",
         )
 
     def close(self) -> None:
         """Ends the embedded V8."""
-        self._context.close()
+        self._run(self._context.close)
+        self._thread.shutdown()
+
+    def _run(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        return self._thread.submit(function, *arguments, **named).result()
 
     def __enter__(self) -> Engine:
         return self
@@ -89,10 +96,7 @@ class Engine:
         """
         wanted = list(dict.fromkeys(latex))
         short = [each for each in wanted if len(each) <= MOST_CHARACTERS]
-        # A thread of its own, since mini-racer refuses a limit of time where an event loop runs, as in notebooks.
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            call = pool.submit(self._context.call, "setAll", json.dumps(short), timeout_sec=_SECONDS)
-            answers = json.loads(call.result())
+        answers = json.loads(self._run(self._context.call, "setAll", json.dumps(short), timeout_sec=_SECONDS))
         found = dict(zip(short, answers, strict=True))
         formulas: dict[str, str] = {}
         notes: list[str] = []
