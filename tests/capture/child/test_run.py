@@ -157,6 +157,20 @@ def test_configuration_class_that_refuses(make_job: MakeJob) -> None:
     assert (failure.error, failure.where) == ("ConfigurationError", "hidden_size")
 
 
+def test_sizes_that_a_later_probe_is_refused_refuse_the_plan(make_job: MakeJob) -> None:
+    """The class refuses the widths of every probe but the first."""
+    plain, _ = captured(make_job(FILES, configuration(), entry=ENTRY))
+    widths = {name: recording.probe.sizes["hidden_size"] for name, recording in plain.items() if name != "true-size"}
+    refused = CONFIGURATION.replace(
+        "self.vocab_size =",
+        f"assert hidden_size not in {sorted({*widths.values()} - {widths['a']})}, 'refused'\n        self.vocab_size =",
+    )
+    recordings, summary = captured(make_job({**FILES, "configuration_small.py": refused}, configuration(), entry=ENTRY))
+
+    assert any(note.startswith("Probe sizes") and "refused" in note for note in summary.notes)
+    assert {recording.probe.sizes["hidden_size"] for name, recording in recordings.items() if name != "true-size"}
+
+
 FACTORY = """
 import torch
 from torch import nn

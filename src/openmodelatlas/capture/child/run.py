@@ -157,6 +157,8 @@ class Capture:
             tried.append(plan.settings[0])
             self.report("Probe a", 1, steps)
             try:
+                for settings in plan.settings[1:]:  # what refuses a later probe refuses the plan
+                    subject.configure(settings)
                 self._record(subject, plan, 0)
                 self._let_go()  # before a second process is made
             except (SourceError, MissingStandInError) as error:
