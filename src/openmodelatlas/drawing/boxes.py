@@ -234,7 +234,9 @@ class BoxWriter:
         if stream.name:
             lines["label"] = line([Run(_one_line(stream.name), "code")], CODE, most=MOST_NAME)
         shape = self.shape(stream.tensor)
-        if shape is not None:
+        if stream.count > 1:
+            lines["shape"] = line([Run(f"{stream.count} tensors")], BODY)
+        elif shape is not None:
             lines["shape"] = shape
         width = sum(each.width for each in lines.values()) + LABEL_GAP * len(lines)
         height = max((each.height for each in lines.values()), default=0.0)

@@ -51,7 +51,7 @@ class Use:
         name: what the reader calls it.
         via: plumbing of this level that it passes.
         spine: whether the spine runs along it.
-        state: whether what flows along it is state of another phase.
+        state: whether what flows along it is state: of another phase, or carried from layer to layer.
     """
 
     target: int
@@ -70,6 +70,7 @@ class Stream:
         origin: number of the box it comes from.
         name: what the code calls it; empty if it has no name.
         state: whether it is carried from layer to layer beside the spine.
+        count: how many tensors it is, with ``tensor`` the first of them.
         uses: its readers.
     """
 
@@ -77,6 +78,7 @@ class Stream:
     origin: int
     name: str
     state: bool = False
+    count: int = 1
     uses: list[Use] = field(default_factory=list)
 
     def kind(self, use: Use) -> EdgeKind:
@@ -96,7 +98,7 @@ class Level:
 
 
 def boxes_and_streams(flow: Flow, node: Node) -> Level:
-    """The level inside ``node``, its spine not marked yet."""
+    """The level inside ``node``; what layers carry on and its spine are not marked yet."""
     return _Reader(flow, node).read()
 
 
@@ -132,7 +134,6 @@ class _Reader:
             if not self._is_handed_on(port.tensor):
                 self._leave(port)
         self._states()
-        self._mark_carried()
         return self.level
 
     def _box(self, role: Literal["node", "input", "output", "addition"], address: str, **fields: object) -> Box:
@@ -339,6 +340,7 @@ class _Reader:
                     origin = self._box("input", tensors[0], name=name, state=True, tensors=tuple(tensors))
                     origin.source = self.flow.producer(tensors[0])
                 self._connect(origin, tensors[0], name, box, name, (), state=True)
+                self.streams[origin.index, tensors[0]].count = len(tensors)
             given = [
                 each
                 for each in self.flow.state_out[child.address]
@@ -356,29 +358,3 @@ class _Reader:
             names[(node.tensor.variable if node.tensor is not None else None) or "state"] = None
         shown = list(names)
         return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "")
-
-    def _mark_carried(self) -> None:
-        """What layers hand from one to the next beside the spine is state."""
-        node = self.node
-        if node.kind != "layer group":
-            return
-        group = node.parent if self._is_variant(node) else node.address
-        names = {
-            port.name
-            for child in (*self.children, node)
-            if child.kind == "layer group"
-            for port in child.outputs
-            if any(each.startswith(f"{group}/") for each in (port.tensor, *port.others))
-        }
-        for stream in self.level.streams:
-            ends = [self.level.boxes[stream.origin], *(self.level.boxes[use.target] for use in stream.uses)]
-            grouped = all(self._is_group(box) or box.role in ("input", "output") for box in ends)
-            if stream.name in names and (grouped or any(box.role in ("input", "output") for box in ends)):
-                stream.state = True
-
-    def _is_group(self, box: Box) -> bool:
-        return box.role == "node" and self.flow.document.nodes[box.address].kind == "layer group"
-
-    def _is_variant(self, node: Node) -> bool:
-        parent = None if node.parent is None else self.flow.document.nodes[node.parent]
-        return parent is not None and parent.kind == "layer group"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openmodelatlas.drawing.carried import mark_carried
 from openmodelatlas.drawing.flow import Flow
 from openmodelatlas.drawing.level import Level, Stream, Use, boxes_and_streams
 from openmodelatlas.graph.document import Node
@@ -10,6 +11,7 @@ from openmodelatlas.graph.document import Node
 def read_level(flow: Flow, node: Node) -> Level:
     """The level inside ``node``."""
     level = boxes_and_streams(flow, node)
+    mark_carried(flow, level)
     _mark_spine(flow, level)
     return level
 
@@ -84,6 +86,9 @@ def carries(flow: Flow, address: str) -> tuple[frozenset[str], frozenset[str]] |
     entering = {name for port in node.inputs for name in (port.tensor, *port.others) if port.tensor in skips}
     entering |= {port.tensor for port in node.inputs if skips & {port.tensor, *port.others}}
     leaving = {port.tensor for port in node.outputs if results & {port.tensor, *port.others}}
+    if node.kind == "layer group" and not entering:  # the first layer may begin a new sum: then the names tell
+        names = {port.name for port in node.outputs if port.tensor in leaving}
+        entering = {port.tensor for port in node.inputs if port.name in names}
     if not entering or not leaving:
         return None
     return frozenset(entering), frozenset(leaving)
