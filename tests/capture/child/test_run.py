@@ -158,20 +158,20 @@ def test_configuration_class_that_refuses(make_job: MakeJob) -> None:
 
 
 def test_sizes_that_a_later_probe_is_refused_refuse_the_plan(make_job: MakeJob) -> None:
-    """The class refuses the widths of every probe but the first."""
+    """The class refuses the feed-forward widths of every probe but the first."""
     text = CONFIGURATION.replace(
         "self.vocab_size =",
-        "assert hidden_size not in kwargs.get('refused', ()), 'refused'\n        self.vocab_size =",
+        "assert intermediate_size not in kwargs.get('refused', ()), 'refused'\n        self.vocab_size =",
     )
     files = {**FILES, "configuration_small.py": text}
     free, _ = captured(make_job(files, configuration(), entry=ENTRY))
-    widths = {name: recording.probe.sizes["hidden_size"] for name, recording in free.items() if name != "true-size"}
+    widths = {name: recording.probe.sizes["intermediate_size"] for name, recording in free.items() if name != "true-size"}
     refused = sorted({*widths.values()} - {widths["a"]})
 
     recordings, summary = captured(make_job(files, configuration(refused=refused), entry=ENTRY))
 
     assert any(note.startswith("Probe sizes") and "refused" in note for note in summary.notes)
-    taken = {recording.probe.sizes["hidden_size"] for name, recording in recordings.items() if name != "true-size"}
+    taken = {recording.probe.sizes["intermediate_size"] for name, recording in recordings.items() if name != "true-size"}
     assert taken.isdisjoint(refused)
 
 
