@@ -162,9 +162,9 @@ def test_the_keyboard_reaches_every_link_and_shows_where_it_is(site: str, opened
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.locator(".skip").bounding_box()["x"] >= 0, "the way past the head shows when it is reached"
-    wanted = page.evaluate(
-        "[...document.querySelectorAll('main a[href], main summary')].filter(e => e.checkVisibility()).length"
-    )
+    # One cell of the strip stands for all: arrows go on from it. Plumbing that is shut is not there yet.
+    wanted = page.evaluate("""[...document.querySelectorAll("main a[href], main summary")].filter(
+        e => e.checkVisibility() && e.tabIndex >= 0 && !e.closest(".opened:not(.open)")).length""")
     reached = set()
     for _ in range(400):
         page.keyboard.press("Tab")
