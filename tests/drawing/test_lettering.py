@@ -68,7 +68,7 @@ def test_lines_are_broken_at_blanks() -> None:
 def test_widths_are_those_of_the_font() -> None:
     assert plain_width("Helvetica") == pytest.approx(0.722 + 0.556 + 0.222 + 0.5 + 0.556 + 0.278 + 0.222 + 0.5 + 0.556)
     assert plain_width("code", code=True) == pytest.approx(4 * 0.602)
-    assert plain_width("s̄") == plain_width("s")
+    assert plain_width("s̄") == pytest.approx(plain_width("s") + 0.1)
     assert runs_width((Run("x", "plain", -1),), 12.0) == pytest.approx(11 * 0.5 * 1.03)
 
 

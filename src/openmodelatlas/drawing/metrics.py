@@ -23,6 +23,7 @@ MARGIN = 1.03
 
 _MONOSPACED = 0.602
 _WIDE = 1.0
+_ACCENT = 0.1  # the letter below may come from another font that has both
 
 _REGULAR = (
     "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 556 "
@@ -53,6 +54,7 @@ def plain_width(text: str, *, bold: bool = False, code: bool = False) -> float:
     total = 0.0
     for character in text:
         if ord(character) >= 0x300 and unicodedata.category(character) in ("Mn", "Me", "Cf"):
+            total += _ACCENT
             continue
         known = table.get(character)
         if code:
