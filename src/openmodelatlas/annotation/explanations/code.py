@@ -104,6 +104,8 @@ def assignments_to(function: ast.FunctionDef, target: str) -> list[tuple[ast.exp
             targets, value = [statement.target], statement.value
         else:
             continue
-        if any(ast.unparse(each) == target for each in targets):
+        # What one of several names gets of `a, self.b = made()` is the call as a whole.
+        unpacked = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else (each,))]
+        if any(ast.unparse(each) == target for each in unpacked):
             found.append((value, statement))
     return sorted(found, key=lambda pair: pair[1].lineno)

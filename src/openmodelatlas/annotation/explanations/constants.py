@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from openmodelatlas.annotation.explanations.code import Syntax, attribute_path
+from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path, lines_of
 from openmodelatlas.annotation.explanations.origins import Origin, Origins
+from openmodelatlas.annotation.explanations.rounding import rounded
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.annotation.operations import argument_text
 from openmodelatlas.graph.document import Document, Lines, Node
@@ -29,7 +30,8 @@ class Constants:
         """One statement for each constant; none for nodes that use none."""
         if node.kind in _CALLABLE and node.code is not None and node.attributes:
             names = [name for name in self._names_used(node.code) if _is_constant(node.attributes.get(name))]
-            return [self._statement(node, name, f"self.{name}") for name in names[:_MOST]]
+            said = [self._statement(node, name, f"self.{name}") for name in names[:_MOST]]
+            return [*said, *self._of_buffers(node)]
         if node.kind == "operation" and node.symbol is not None:
             return list(self._of_expression(node, node.symbol.text))
         return []
@@ -67,6 +69,28 @@ class Constants:
             if len(path) == 2 and owner is not None and _is_constant(owner.attributes.get(path[1])):
                 yield self._statement(owner, path[1], f"self.{path[1]}")
 
+    def _of_buffers(self, node: Node) -> Iterator[Statement]:
+        """Buffers that hold one number: its value, and what it is rounded to in the buffer's own type."""
+        definition = self._syntax.class_of(node.code) if node.code is not None else None
+        if definition is None or node.code is None:
+            return
+        file = node.code.file
+        for fact in (self._document.parameters[name] for name in node.parameters if name in self._document.parameters):
+            if fact.kind != "buffer" or fact.shape or fact.owner != node.address:
+                continue
+            name = fact.name.rpartition(".")[2]
+            for constructor in self._syntax.constructors(file, definition.name):
+                attribute = next((each for each in _same_number(constructor, name) if each in node.attributes), None)
+                value = node.attributes.get(attribute or "")
+                if attribute is None or not isinstance(value, int | float):
+                    continue
+                found = rounded(float(value), fact.dtype)
+                origin = self._origins.of_attribute(node, attribute)
+                where = f": {self._origin_text(origin)}" if origin is not None else ""
+                into = f" In {fact.dtype} that is {found:.6g}." if found is not None else ""
+                text = f"The buffer `{name}` holds {_text(value)}{where}.{into}"
+                yield Statement(text=text, lines=origin.lines if origin is not None else (lines_of(file, constructor),))
+
     def _owner(self, node: Node) -> Node | None:
         """The module whose ``self`` the code of ``node`` sees."""
         parent = node.parent
@@ -101,6 +125,27 @@ class Constants:
         value = _lookup(self._document.configuration, key)
         shown = f" = {_text(value)}" if _is_constant(value) and value is not None else ""
         return f"`{key}`{shown} of {given}" if key not in defaults else f"`{key}`{shown}, {given}"
+
+
+def _same_number(constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:
+    """Attributes that are assigned the number of which a constructor makes a buffer, by ``torch.tensor(number)``."""
+    made = [value for value, _ in assignments_to(constructor, f"self.{buffer}")]
+    for call in ast.walk(constructor):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=name), value, *_]) if (
+                name == buffer
+            ):
+                made.append(value)
+    numbers = [
+        ast.unparse(call.args[0])
+        for value in made
+        for call in ast.walk(value)
+        if isinstance(call, ast.Call) and call.args and (attribute_path(call.func) or [""])[-1] == "tensor"
+    ]
+    for statement in ast.walk(constructor):
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) in numbers:
+            paths = [attribute_path(target) for target in statement.targets]
+            yield from (path[1] for path in paths if path is not None and len(path) == 2 and path[0] == "self")
 
 
 def _is_constant(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openmodelatlas.annotation.explanations.axes import StateAxes
 from openmodelatlas.annotation.explanations.branches import Branches
 from openmodelatlas.annotation.explanations.caches import Caches
 from openmodelatlas.annotation.explanations.claims import Claims
@@ -10,6 +11,7 @@ from openmodelatlas.annotation.explanations.constants import Constants
 from openmodelatlas.annotation.explanations.notes import add_notes
 from openmodelatlas.annotation.explanations.places import (
     layer_statements,
+    position_statements,
     repeat_statements,
     sharing_statements,
     type_statements,
@@ -27,6 +29,7 @@ def explain(material: Material, drafts: Drafts) -> None:
     branches = Branches(material, drafts, syntax)
     claims = Claims(material, drafts, syntax)
     caches = Caches(document, drafts)
+    axes = StateAxes(document, drafts)
     for address, node in document.nodes.items():
         draft = drafts.nodes[address]
         draft.explanation = [
@@ -35,6 +38,8 @@ def explain(material: Material, drafts: Drafts) -> None:
             *branches.statements(node),
             *layer_statements(node, document),
             *caches.statements(node),
+            *axes.statements(node),
+            *position_statements(node, document, drafts),
             *repeat_statements(node),
             *type_statements(node, document.nodes),
             *constants.statements(node),

@@ -8,6 +8,7 @@ evaluated: the chain of expressions is cited, and the value is the one that was 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path, lines_of
@@ -137,19 +138,32 @@ class Origins:
             return nothing
         own = node.class_name.rpartition(".")[2]
         parent = node.parent
+        around: Node | None = None
         while parent is not None:
             around = self._document.nodes[parent]
             parent = around.parent
             definition = self._definition(around)
             if definition is None:
                 continue
-            file, class_name = definition
-            for constructor in self._syntax.constructors(file, class_name):
-                for value, _ in assignments_to(constructor, f"self.{names[-1]}"):
-                    for call in ast.walk(value):
-                        if isinstance(call, ast.Call) and (attribute_path(call.func) or [""])[-1] == own:
-                            return call, around, file, constructor
-        return nothing
+            for call, constructor in self._made(*definition, names[-1], own):
+                return call, around, definition[0], constructor
+        # The module that holds it may be no node of its own: one that the model's code calls straight through.
+        definition = self._definition(node)
+        if definition is None or around is None:
+            return nothing
+        file = definition[0]
+        found = [made for name in self._syntax.classes(file) for made in self._made(file, name, names[-1], own)]
+        if len({ast.unparse(call) for call, _ in found}) != 1:
+            return nothing
+        return found[0][0], around, file, found[0][1]
+
+    def _made(self, file: str, name: str, attribute: str, own: str) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
+        """Calls of the class ``own`` whose result the constructors of a class assign to an attribute."""
+        for constructor in self._syntax.constructors(file, name):
+            for value, _ in assignments_to(constructor, f"self.{attribute}"):
+                for call in ast.walk(value):
+                    if isinstance(call, ast.Call) and (attribute_path(call.func) or [""])[-1] == own:
+                        yield call, constructor
 
     def _key(self, part: ast.expr, scope: ast.FunctionDef) -> str | None:
         """The configuration key that an expression such as ``self.config.rms_norm_eps`` reads.

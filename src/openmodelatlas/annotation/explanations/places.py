@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from openmodelatlas.annotation.knowledge import Statement
+from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.graph.document import Document, Lines, Node, Variation
 
 _SHOWN_VALUES = 6
@@ -36,6 +37,17 @@ def _variation(variation: Variation, node: Node) -> Statement:
         shown = f"{', '.join(values[: _SHOWN_VALUES - 1])}, …, {values[-1]}"
     lines = (node.symbol.lines,) if node.symbol is not None else ()
     return Statement(text=f"What differs among them: {variation.what} ({shown}).", lines=lines)
+
+
+def position_statements(node: Node, document: Document, drafts: Drafts) -> list[Statement]:
+    """Attention in which nothing is rotated, which a reader may take for granted."""
+    if node.kind != "module" or node.code is None or drafts.nodes[node.address].role != "attention":
+        return []
+    inside = f"{node.address}/"
+    for address in document.nodes:
+        if address.startswith(inside) and "rota" in f"{drafts.nodes[address].role} {drafts.nodes[address].mechanism}":
+            return []
+    return [Statement(text="Nothing rotates queries or keys here: there is no rotary embedding.", lines=(node.code,))]
 
 
 def repeat_statements(node: Node) -> list[Statement]:

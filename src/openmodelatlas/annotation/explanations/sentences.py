@@ -44,6 +44,8 @@ class Sentences:
             return self._norm(owner)
         phrases = self._phrases(owner.children)
         subject = self._subject(owner)
+        if any(rest.lower() == subject.lower() for _, rest in phrases):
+            subject = f"`{owner.class_name or owner.function or owner.title}`"
         if not phrases:
             return f"{subject} {self._without_steps(owner)}."
         return f"{subject} {joined(phrases)}."
