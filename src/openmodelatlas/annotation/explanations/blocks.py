@@ -107,7 +107,8 @@ class Blocks:
         noun = self._noun(group)
         if variant.first is not None:
             return f"the first `{variant.first}` {noun}s use {names[0]}, the rest {names[1]}"
-        return f"{few_layers(members)} use {names[0]}, the others {names[1]}"
+        use = "uses" if len(members) == 1 else "use"
+        return f"{few_layers(members)} {use} {names[0]}, the others {names[1]}"
 
     def _with_sums(self, group: Node, steps: Sequence[Node]) -> str:
         """``With attention residuals, a layer mixes its attention input from the stored sums and …``."""
@@ -156,7 +157,7 @@ class Blocks:
     def _when(self, group: Node, branch: Branch) -> str:
         """``when its index is divisible by `attn_res_block_size```, or the condition as it stands."""
         test = self._followed(group, branch.test)
-        words = _divisible(test)
+        words = divisible(test)
         return f"when {words}" if words is not None else f"where `{' '.join(branch.test.split())}`"
 
     def _followed(self, group: Node, test: str) -> ast.expr | None:
@@ -187,7 +188,7 @@ class Blocks:
         return f" (in {few_layers(taken)})" if taken else ""
 
 
-def _divisible(test: ast.expr | None) -> str | None:
+def divisible(test: ast.expr | None) -> str | None:
     """``its index is divisible by `n``` for ``self.layer_idx % config.n == 0``."""
     match test:
         case ast.Compare(

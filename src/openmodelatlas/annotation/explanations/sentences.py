@@ -81,7 +81,9 @@ class Sentences:
 
     def _subject(self, owner: Node) -> str:
         title = self._titles.base(owner)
-        if owner.kind == "module" and not is_imperative(title):
+        head = title.partition(" of ")[0]
+        plural = head.endswith("s") and not head.endswith("ss")
+        if owner.kind == "module" and not is_imperative(title) and not plural:
             phrase = noun_phrase(title)
             return f"{phrase[:1].upper()}{phrase[1:]}"
         return f"`{owner.class_name or owner.function or owner.title}`"
@@ -99,20 +101,26 @@ class Sentences:
         """``RMSNorm owns one gain per feature and computes in float32.``"""
         name = self._titles.base(owner)
         owned = self._owned(owner)
-        says = [f"owns {listed(owned)} per feature"] if owned else ["owns no parameters"]
+        says = [f"owns {listed(owned)} per feature"] if owned else []
+        if not owner.parameters:
+            says = ["owns no parameters"]
         if self._computes_in_float32(owner):
             says.append("computes in float32")
+        if not says:
+            return f"{name} normalises its input."
         return f"{name} {listed(says)}."
 
     def _owned(self, owner: Node) -> list[str]:
-        """``one gain``, ``one bias``: parameters of a norm that have one element per feature."""
-        words = {"g": "one gain", "b": "one bias"}
+        """``one gain``, ``one bias``: parameters of a norm that have one element per feature, by what reads them."""
         found = []
         for name in owner.parameters:
             fact = self._document.parameters.get(name)
-            word = words.get(self._drafts.tensor_symbols.get(name, ""))
-            if fact is not None and word is not None and len(fact.shape) == 1 and fact.kind == "parameter":
-                found.append(word)
+            if fact is None or fact.kind != "parameter" or len(fact.shape) != 1:
+                continue
+            symbol = self._drafts.tensor_symbols.get(name) or self._drafts.nodes[owner.address].symbols.get(name)
+            readers = {self._drafts.nodes[each].role for each in fact.readers if each in self._drafts.nodes}
+            word = {"g": "gain", "b": "bias"}.get(symbol or "") or ("gain" if "gain" in readers else "parameter")
+            found.append(f"one {word}")
         return found
 
     def _computes_in_float32(self, owner: Node) -> bool:
@@ -152,6 +160,8 @@ class Sentences:
             return "runs"
         if child.kind == "loop":
             return "handles"
+        if self._titles.of(child).startswith("No "):
+            return "starts with"
         return "applies" if self._drafts.nodes[child.address].role == "norm" else "computes"
 
     def _condition(self, child: Node) -> str:

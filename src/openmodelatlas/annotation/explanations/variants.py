@@ -52,7 +52,7 @@ class Variants:
         groups = [self._document.nodes[address] for address in around.children]
         alike = [each for each in groups if each.class_name == group.class_name and each.members]
         for constructor in self._syntax.constructors(group.code.file, definition.name):
-            for statement, test, first, second in _choices(constructor):
+            for statement, test, first, second in choices(constructor):
                 found = self._variant(group.code.file, constructor, statement, test, (first, second), alike)
                 if found is not None:
                     yield found
@@ -98,7 +98,7 @@ def _made(module: Node) -> Made:
     return (module.module or "").rpartition(".")[2], (module.class_name or "").rpartition(".")[2]
 
 
-def _choices(
+def choices(
     constructor: ast.FunctionDef,
 ) -> Iterator[tuple[ast.stmt, ast.expr, frozenset[Made], frozenset[Made]]]:
     """Statements that make one module or another: ``self.a = X() if … else Y()`` and ``if …: self.a = X() else: …``."""

@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
         count counts counted
         cut cuts cut
         decay decays decayed
+        dispatch dispatches dispatched
         divide divides divided
         draw draws drew
         drop drops dropped
@@ -95,6 +96,7 @@ VERBS: dict[str, tuple[str, str]] = {
         select selects selected
         send sends sent
         shift shifts shifted
+        skip skips skipped
         sort sorts sorted
         split splits split
         square squares squared
@@ -151,9 +153,29 @@ _AMBIGUOUS = frozenset(
         "write",
     }
 )
-_DETERMINERS = frozenset({"the", "a", "an", "each", "every", "all", "its", "by", "to", "into", "with", "heads", "over"})
+_DETERMINERS = frozenset({"the", "a", "an", "each", "every", "all", "its", "by", "into", "with", "heads", "over"})
 _ARTICLES = frozenset({"the", "a", "an"})
-_NO_VERBS = frozenset({"all", "both", "of", "for", "by", "with", "in", "on", "at", "from", "to", "per", "over"})
+_NO_VERBS = frozenset(
+    {
+        "where",
+        "what",
+        "which",
+        "how",
+        "all",
+        "both",
+        "of",
+        "for",
+        "by",
+        "with",
+        "in",
+        "on",
+        "at",
+        "from",
+        "to",
+        "per",
+        "over",
+    }
+)
 _BARE = frozenset({"no", "each", "every", "all", "the", "a", "an", "room", "what", "softmax", "ones", "zeros"})
 _COUNTED = frozenset({"update", "window", "mask", "bias", "output"})
 _PROPER = frozenset({"RMSNorm", "LayerNorm", "SwiGLU", "GeGLU", "SiTU", "MLP", "YaRN", "L2"})

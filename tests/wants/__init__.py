@@ -1,0 +1,1 @@
+"""What people ask for, checked on the pages of the registry models."""
