@@ -55,21 +55,22 @@ def through_moves(board: Board, tensor: str) -> str:
 
 
 def _log_decay(board: Board, tensor: str) -> None:
-    """Steps from a projection with bias and rate to the log decay."""
-    view, pending, seen = board.view, [tensor], set[str]()
-    for current in pending:
+    """Steps from a projection with bias and rate to the log decay; before its sigmoid or softplus it is a gate."""
+    view, seen = board.view, set[str]()
+    pending = [(tensor, "log decay")]
+    for current, kind in pending:
         maker = view.made_by(current)
         if maker is None or maker in seen or len(seen) > 25:
             continue
         seen.add(maker)
         if view.projected(maker) is not None:
-            board.mark(view.output(maker), "log decay")
+            board.mark(view.output(maker), kind)
             continue
         word, inputs = view.word(maker), view.inputs(maker)
         features = [operand for operand in inputs if not view.is_weight(operand)]
         weights = [operand for operand in inputs if view.is_weight(operand)]
         if word in MOVING:
-            pending.extend(inputs[:1])
+            pending.extend((operand, kind) for operand in inputs[:1])
             continue
         names = {
             "add": "decay bias" if weights else "part of decay",
@@ -79,10 +80,27 @@ def _log_decay(board: Board, tensor: str) -> None:
             "neg": "negate decay",
         }
         board.place(maker, names.get(word, "part of decay"), x=features[0] if features else None)
-        board.mark(view.output(maker), "step size" if word in ("softplus", "clamp") else "log decay")
+        made, before = _kinds(board, maker, kind)
+        board.mark(view.output(maker), made)
         for weight in weights:
             _rate(board, weight)
-        pending.extend(features)
+        pending.extend((operand, before) for operand in features)
+
+
+def _kinds(board: Board, maker: str, kind: str) -> tuple[str, str]:
+    """What a step of the log decay makes, and what it was before.
+
+    A softplus or clamp whose result more than the rate reads gives a step size, which the inputs are scaled by too.
+    """
+    view, word = board.view, board.view.word(maker)
+    if word in ("softplus", "clamp"):
+        sized = kind == "step size" or len(view.readers(view.output(maker) or "")) > 1
+        return ("step size", "step size") if sized else ("forget gate", "forget gate")
+    if word in ("sigmoid", "log", "log1p"):  # a softplus that is written out ends in a logarithm
+        return "forget gate", "forget gate"
+    if word == "where":
+        return "forget gate" if kind == "log decay" else kind, "forget gate" if kind == "log decay" else kind
+    return kind, kind
 
 
 def _bound(board: Board, features: list[str]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.containers import RULES, WHOLES, Content, Found, contents
-from openmodelatlas.annotation.roles.names import Name, Names, capital
+from openmodelatlas.annotation.roles.generic import GENERIC
+from openmodelatlas.annotation.roles.masks import COMPARISONS
+from openmodelatlas.annotation.roles.names import Name, Names, capital, tidy
 from openmodelatlas.annotation.roles.wordings import PLACES
 
 
@@ -22,7 +24,19 @@ def name_enclosing(board: Board, names: Names, drafts: Drafts) -> None:
         draft.title, draft.sentence, draft.role, draft.family = found
         if content.node.kind in ("layer group", "model", "phase"):
             draft.title = None
+    _inner(board, names, drafts)
     _branches(every, drafts)
+
+
+def _inner(board: Board, names: Names, drafts: Drafts) -> None:
+    """An operation that is all its module or function does has a title of its own: what it computes."""
+    for address in names.operations:
+        node, draft = board.view.nodes[address], drafts.nodes[address]
+        around = board.view.nodes.get(node.parent or "")
+        if around is None or around.kind not in ("module", "function"):
+            continue
+        if draft.title and draft.title == drafts.nodes[around.address].title:
+            draft.title = own_title(board, names, address) or draft.title
 
 
 def _found(content: Content) -> Found | None:
@@ -91,6 +105,33 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
         last = chosen[-1]
         draft.title, draft.sentence = last.title, last.sentence
         draft.role, draft.family = last.role, last.family
+
+
+ALONE = {
+    "linear": ("Multiply by the weight matrix", "Multiply by the weight matrix and add the bias"),
+    "addmm": ("Multiply by the weight matrix", "Multiply by the weight matrix and add the bias"),
+    "embedding": ("Look up the rows of the table", "Look up the rows of the table"),
+}
+"""Titles by the operation, without and with a bias."""
+
+
+def own_title(board: Board, names: Names, address: str) -> str | None:
+    """What an operation computes, whatever it is for; ``None`` if that takes more than its name."""
+    view = board.view
+    word = view.word(address)
+    noun = names.noun(view.inputs(address)[0]) if view.inputs(address) else "features"
+    if word in ALONE:
+        weights = sum(view.is_weight(tensor) for tensor in view.inputs(address))
+        return ALONE[word][word != "embedding" and weights > 1]
+    if word in RESHAPES:
+        return f"{RESHAPES[word]} the {noun}"
+    if word in COMPARISONS:
+        return None
+    template = GENERIC.get(word, ("{y}", ""))[0]
+    return tidy(template.format(x=f"the {noun}")) if "{y}" not in template else None
+
+
+RESHAPES = {"view": "Reshape", "reshape": "Reshape", "flatten": "Flatten", "unflatten": "Reshape"}
 
 
 def shown(name: Name) -> str:

@@ -135,7 +135,8 @@ def _mark_cone(board: Board, tensor: str, kind: str, steps: set[str]) -> None:
         elif word in ("clamp", "clamp_minimum", "clamp_maximum"):
             board.place(step, "clamp", x=features[0])
         elif word in ("multiply", "divide") and len(inputs) == 1:
-            board.place(step, "rescale", x=features[0])
+            bounded = view.word(view.made_by(features[0])) == "tanh" and word == "multiply"
+            board.place(step, "rescale bounded" if bounded else "rescale", x=features[0])
         elif word == "multiply" and len(features) == 2:
             board.place(step, "self gate", x=features[0], y=features[1])
         elif word == "add" and len(inputs) == 1:

@@ -9,6 +9,7 @@ from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.annotation.roles.board import Board, Place
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.names import Name, Names, capital, lower, their, tidy, variable_noun
+from openmodelatlas.annotation.roles.phrases import phrases
 from openmodelatlas.annotation.roles.plumbing import plumbing_name
 from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.view import MOVING
@@ -120,6 +121,7 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "affine": _affine(names, address),
         "pairs": place.words.get("pairs", ""),
         "their": their(names.noun(place.x)),
+        **phrases(names, address, place),
     }
 
 

@@ -23,6 +23,7 @@ HEADED = frozenset(
         "queries and keys",
         "output gate",
         "log decay",
+        "forget gate",
         "mixed values",
         "gated output",
         "state input",
@@ -127,6 +128,13 @@ def position_axis(view: View, tensor: str) -> int | None:
     return None
 
 
+def counts_heads(view: View, size: Dimension) -> bool:
+    """Whether an axis has the size of the head axis of some tensor of heads by features."""
+    name = size_name(size)
+    known = view.document.sizes.get(name)
+    return known is not None and (known.symbol == "h" or known.symbol.startswith("h_"))
+
+
 def _moved(view: View, before: str, after: str, noun: str) -> Worded:
     shape = view.shape(before)
     old, new = position_axis(view, before), position_axis(view, after)
@@ -138,9 +146,11 @@ def _moved(view: View, before: str, after: str, noun: str) -> Worded:
         if (old, new) == (2, 3):
             return f"Transpose the {noun}", f"transposed {noun}", "transpose"
     if len(shape) == 3 and old is not None and new is not None and old != new:
+        channels = "heads" if counts_heads(view, shape[3 - old]) else "channels"
+        role = "head move" if channels == "heads" else "channel move"
         if (old, new) == (1, 2):
-            return f"Move channels before positions of the {noun}", f"{noun}, channels first", "channel move"
-        return f"Move positions before channels of the {noun}", f"{noun}, positions first", "channel move"
+            return f"Move {channels} before positions of the {noun}", f"{noun}, {channels} first", role
+        return f"Move positions before {channels} of the {noun}", f"{noun}, positions first", role
     sizes = [size for size in shape if not (isinstance(size, Constant) and size.value == 1)]
     if len(sizes) == 2:
         return f"Transpose the {noun}", f"transposed {noun}", "transpose"

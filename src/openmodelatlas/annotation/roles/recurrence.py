@@ -65,7 +65,7 @@ def _convolution(board: Board, address: str) -> None:
                 board.place(start, "empty window", x=window)
             for reader in view.readers(view.output(maker) or ""):
                 if view.word(reader) == "getitem":
-                    board.place(reader, "keep window", x=view.output(reader))
+                    board.place(reader, "keep window", x=view.output(reader), y=fresh)
                     board.mark(view.output(reader), "window")
     output = view.output(address)
     for reader in view.readers(output) if output is not None else ():

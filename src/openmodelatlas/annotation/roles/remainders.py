@@ -93,7 +93,17 @@ def find_triangles(board: Board) -> None:
         board.mark(view.output(address), name)
         for reader in view.readers(view.output(address) or ""):
             if view.word(reader) == "logical_not":
-                board.place(reader, "other pairs", x=view.output(address))
+                board.place(reader, "other pairs", x=view.output(address), pairs=REST[name])
+                board.mark(view.output(reader), REST[name])
+
+
+REST = {
+    "later positions": "same and earlier positions",
+    "same and later positions": "earlier positions",
+    "earlier positions": "same and later positions",
+    "same and earlier positions": "later positions",
+}
+"""Which pairs a triangle leaves out."""
 
 
 def _triangle(word: str, diagonal: int) -> str:
@@ -124,7 +134,9 @@ def flow_overlaps(board: Board) -> None:
         if kind in OVERLAPS and kind is not None:
             board.mark(output, kind)
             if word in STEPS:
-                board.place(address, STEPS[word], x=output)
+                others = [tensor for tensor in inputs if view.root(tensor) != view.root(inputs[0])]
+                alone = word == "multiply" and not others
+                board.place(address, "scale" if alone else STEPS[word], x=output, y=others[0] if others else None)
 
 
 STEPS = {

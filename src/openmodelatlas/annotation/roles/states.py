@@ -26,7 +26,7 @@ def find_kept(board: Board) -> None:
             _store(board, address, "state")
         elif board.kind(kept) == "window" or taken:
             if cut is not None and view.word(cut) == "getitem":
-                board.places[cut] = Place("keep window", x=view.output(cut))
+                board.places[cut] = Place("keep window", x=view.output(cut), y=view.inputs(cut)[0])
             board.kinds[view.root(kept)] = "window"
             _store(board, address, "window")
 
@@ -114,7 +114,15 @@ def find_overlaps(board: Board) -> None:
         board.place(address, name, x=factors[0])
         board.mark(view.output(address), name)
         for product in products:
-            board.place(product, f"{name} product", x=factors[0])
+            plain = [each for each in view.inputs(product) if not _is_decay(board, each)]
+            if len(plain) == 1 and len(view.inputs(product)) == 2 and board.kind(plain[0]) in ("queries", "keys"):
+                board.place(product, "decayed", x=plain[0])
+            else:
+                board.place(product, f"{name} product", x=factors[0])
+
+
+def _is_decay(board: Board, tensor: str) -> bool:
+    return is_exponential(board.view, tensor) or board.kind(tensor) == "decay"
 
 
 def _factors(board: Board, tensor: str) -> tuple[list[str], list[str]]:
@@ -128,6 +136,6 @@ def _factors(board: Board, tensor: str) -> tuple[list[str], list[str]]:
             products.append(maker)
             pending.extend(view.inputs(maker))
             continue
-        if not is_exponential(view, current) and board.kind(current) != "decay":
+        if not _is_decay(board, current):
             factors.append(current)
     return factors, products

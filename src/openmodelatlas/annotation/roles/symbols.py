@@ -46,8 +46,11 @@ PROJECTED = {
     "gate": r"\mathrm{gate}",
     "up": r"\mathrm{up}",
     "gate and up": r"\mathrm{gate,up}",
-    "output gate": "g",
-    "log decay": "f",
+    "output gate": r"g,\mathrm{out}",
+    "low-rank features": r"\downarrow",
+    "log decay": "g",
+    "forget gate": "f",
+    "step size": r"\Delta",
     "beta": r"\beta",
 }
 
@@ -144,7 +147,7 @@ def _parameters(board: Board, drafts: Drafts) -> None:
             continue
         weights = [tensor for tensor in view.inputs(address) if view.is_weight(tensor)]
         if place.name == "gain" or place.name in ("layer norm", "rms norm"):
-            for tensor, symbol in zip(weights, ("g", "b"), strict=False):
+            for tensor, symbol in zip(weights, (r"\gamma", "b"), strict=False):
                 _symbol(board, drafts, tensor, symbol)
             continue
         letters = WEIGHTS.get(place.name)

@@ -21,6 +21,10 @@ SENTENCES = {
 }
 
 
+CLAUSES = ("which ", "whether ", "where ", "what ")
+"""How names of tensors begin that take no article."""
+
+
 def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
     """Name every tensor node."""
     view = board.view
@@ -36,19 +40,56 @@ def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
             kind = board.kind(address)
         result = name.result if name is not None else ""
         if kind is not None and (not result or kind in SENTENCES):
-            result = KINDS[kind].noun if kind in KINDS else kind
+            normalised = not result and producer is not None and _normalises(board, producer, kind)
+            result = ("normalised " if normalised else "") + (KINDS[kind].noun if kind in KINDS else kind)
         if not result:
             result = names.noun(address)
         if producer is not None and len(view.outputs(producer)) > 1:
             result = _one_of(board, names, producer, address, result)
         draft.title = capital(result)
-        told = f"{capital(result)}." if result.startswith(("which ", "whether ", "where ")) else f"The {result}."
-        draft.sentence = SENTENCES.get(kind or "", told)
+        told = f"{capital(result)}." if result.startswith(CLAUSES) else f"The {result}."
+        draft.sentence = SENTENCES.get(kind or "", _plainly(result, kind) or told)
         if kind == "block output" and _additions(board, address) == 1:
             draft.sentence = "The residual features after the mechanism’s update."
         made = drafts.nodes[producer].role if producer is not None else None
         draft.role = (kind if kind in SENTENCES else None) or made or kind
         draft.family = KINDS[kind].family if kind in KINDS else (name.family if name is not None else None)
+
+
+STEMS = frozenset(kind.stem for kind in KINDS.values())
+PLAIN = {
+    "gate": "One of two projections of the same input; activated, it multiplies the other.",
+    "up": "One of two projections of the same input; the activated gate multiplies it.",
+    "queries": "What each position compares with the keys.",
+    "keys": "What the queries are compared with, one for each position.",
+    "values": "What each position hands on to those that read it.",
+    "output gate": "What decides how much of each feature of the mixed values passes.",
+    "forget gate": "What decides how fast the state forgets.",
+    "log decay": "The logarithm of what the state keeps from one position to the next.",
+    "cumulative log decay": "The log decay added up from the start of the chunk to each position.",
+    "write strength": "How strongly each position corrects the state.",
+    "recurrent state": "The memory of the positions so far, of fixed size for each head.",
+    "scores": "How well each query matches each key.",
+    "attention weights": "How much each query takes of each value.",
+    "mixed values": "What each position has read: values, weighed and added up.",
+}
+"""What a tensor is in a sentence, where it is exactly what its kind says."""
+
+
+def _plainly(result: str, kind: str | None) -> str | None:
+    """The sentence of a kind of tensors; of windows, which have no kind of their own for each projection."""
+    owner = result.removesuffix(" window")
+    if kind == "window" and owner in STEMS:
+        return f"The last positions of the {owner} projection, for the next call."
+    return PLAIN.get(result)
+
+
+def _normalises(board: Board, producer: str, kind: str | None) -> bool:
+    """Whether a tensor is what a norm made of one of the same kind, which would have the same name."""
+    place = board.places.get(producer)
+    carried = board.carried.get(producer, ())
+    norm = place is not None and (place.name == "gain" or place.name.endswith("norm"))
+    return norm and kind is not None and any(board.kind(tensor) == kind for tensor in carried)
 
 
 def _one_of(board: Board, names: Names, producer: str, address: str, result: str) -> str:

@@ -96,7 +96,11 @@ PLACES: dict[str, Wording] = {
         "attention",
     ),
     "output gate activation": Wording(
-        "Output gate", "Apply {activation} to the gate projection.", "output gate", "output gate", "attention"
+        "Activate the output gate",
+        "Apply {activation} to the output gate, element by element.",
+        "activated output gate",
+        "output gate",
+        "attention",
     ),
     "output projection": Wording(
         "Output projection",

@@ -13,15 +13,22 @@ PLACES: dict[str, Wording] = {
         "feed-forward",
     ),
     "bound": Wording(
-        "Bend the {x}",
-        "Take the hyperbolic tangent of the {x}, a soft bound.",
-        "bent {x}",
+        "Tanh of the {x}",
+        "Take the hyperbolic tangent of the {xp}, element by element: a soft bound.",
+        "tanh of the {x}",
         "soft bound",
         "feed-forward",
     ),
     "clamp": Wording("Clamp the {x}", "Keep the {x} within bounds.", "clamped {x}", "clamp", "feed-forward"),
     "rescale": Wording(
-        "{Verb} the {x} by {number}", "{Verb} the {x} by {number}.", "scaled {x}", "scale", "feed-forward"
+        "{Verb} the {x} by {number}", "{Verb} the {x} by {number}.", "{x} {times} {number}", "scale", "feed-forward"
+    ),
+    "rescale bounded": Wording(
+        "{Verb} the {x} by {number}",
+        "{Verb} the {xp} by {number}: the {x} {stays} between −{number} and {number}.",
+        "bounded {x}",
+        "scale",
+        "feed-forward",
     ),
     "shift": Wording("Shift the {x}", "Add {number} to the {x}.", "shifted {x}", "shift", "feed-forward"),
     "self gate": Wording(

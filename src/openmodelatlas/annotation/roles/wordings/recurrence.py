@@ -24,8 +24,8 @@ PLACES: dict[str, Wording] = {
     ),
     "keep window": Wording(
         "Keep the window",
-        "Keep the last positions for the next call.",
-        "convolution window",
+        "Keep the last positions of the {y} for the next call.",
+        "{ys} window",
         "convolution window",
         "state",
     ),
@@ -57,7 +57,7 @@ PLACES: dict[str, Wording] = {
         "state",
     ),
     "update state": Wording(
-        "Update the state", "Add what is written to the decayed state.", "recurrent state", "state update", "state"
+        "Update the state", "Add its update to the decayed state.", "recurrent state", "state update", "state"
     ),
     "decay state": Wording(
         "Decay the state", "Multiply the state by its decay.", "decayed state", "state decay", "state"
@@ -86,15 +86,15 @@ PLACES: dict[str, Wording] = {
     ),
     "hide later": Wording(
         "Hide the {y}",
-        "Overwrite the {x} at the {y}.",
+        "Set the {x} to {fill} {where}.",
         "{x}, masked",
         "decay masking",
         "state",
     ),
     "decay bias": Wording(
         "Add the decay bias",
-        "Add a learned bias to the decay projection.",
-        "shifted decay projection",
+        "Add a learned bias to the {x}.",
+        "{x} plus bias",
         "decay bias",
         "state",
     ),
@@ -109,7 +109,11 @@ PLACES: dict[str, Wording] = {
         "Negate the decay rate", "Change the sign of the decay rate.", "negative decay rate", "decay rate", "state"
     ),
     "decay rate product": Wording(
-        "Multiply by the decay rate", "Multiply by the decay rate of each head.", "", "decay rate", "state"
+        "Multiply by the decay rate",
+        "Multiply the {xp} by the decay rate of each head.",
+        "{x} times the decay rate",
+        "decay rate",
+        "state",
     ),
     "decay bound": Wording(
         "Bound the log decay",
@@ -119,9 +123,19 @@ PLACES: dict[str, Wording] = {
         "state",
     ),
     "decay softplus": Wording(
-        "Softplus", "Take the softplus, which is positive.", "step size", "decay softplus", "state"
+        "Softplus of the {x}",
+        "Take the softplus of the {xp}, which is positive.",
+        "{softplus}",
+        "decay softplus",
+        "state",
     ),
-    "decay sigmoid": Wording("Sigmoid", "Map to between 0 and 1.", "decay between 0 and 1", "decay sigmoid", "state"),
+    "decay sigmoid": Wording(
+        "Sigmoid of the {x}",
+        "Map the {xp} to between 0 and 1, element by element.",
+        "sigmoid of the {x}",
+        "decay sigmoid",
+        "state",
+    ),
     "negate decay": Wording("Negate", "Change the sign.", "negated rate", "decay sign", "state"),
     "part of decay": Wording(
         "{step}",
@@ -173,8 +187,8 @@ PLACES: dict[str, Wording] = {
     ),
     "write": Wording(
         "Write to the state",
-        "Multiply {x} and {y}: what is added to the state.",
-        "what is written",
+        "Multiply the {xp} with the {yp}: what is added to the state.",
+        "update of the state",
         "state write",
         "state",
     ),
@@ -197,28 +211,28 @@ PLACES: dict[str, Wording] = {
     ),
     "key overlap product": Wording(
         "Multiply keys with keys",
-        "Multiply the decayed keys of two positions, feature by feature.",
+        "Multiply the key of one position with the decayed key of another, feature by feature.",
         "products of keys",
         "key overlap",
         "state",
     ),
     "key overlap": Wording(
         "Overlap of the keys",
-        "Add up the products: how much the keys of two positions overlap.",
+        "Add up the products over the features: how much the keys of two positions overlap.",
         "overlaps of the keys",
         "key overlap",
         "state",
     ),
     "query overlap product": Wording(
         "Multiply queries with keys",
-        "Multiply the query of one position with the decayed key of another.",
+        "Multiply the query of one position with the decayed key of another, feature by feature.",
         "products of queries and keys",
         "query overlap",
         "state",
     ),
     "query overlap": Wording(
         "Overlap of queries and keys",
-        "Add up the products: how much each query overlaps each earlier key.",
+        "Add up the products over the features: how much the query of one position overlaps the key of another.",
         "overlaps of queries and keys",
         "query overlap",
         "state",
@@ -233,13 +247,17 @@ PLACES: dict[str, Wording] = {
     ),
     "triangle of positions": Wording(
         "Pairs with {pairs}",
-        "Mark the pairs of positions with {pairs} in the second place.",
+        "Mark the pairs whose second position is {pair}.",
         "pairs with {pairs}",
         "position mask",
         "state",
     ),
     "other pairs": Wording(
-        "Other pairs", "Mark the pairs of positions left out.", "other pairs", "position mask", "state"
+        "Pairs with {pairs}",
+        "Mark the pairs left out: those whose second position is {pair}.",
+        "pairs with {pairs}",
+        "position mask",
+        "state",
     ),
     "decayed": Wording(
         "Decay the {x}", "Multiply the {x} by their decay, feature by feature.", "decayed {x}", "decay", "state"
@@ -322,14 +340,18 @@ PLACES: dict[str, Wording] = {
     ),
     "mask overlaps": Wording(
         "Mask the {x}",
-        "Keep the overlaps of each position with earlier ones.",
+        "Keep the {x} {kept}; set the others to 0.",
         "masked {x}",
         "overlap masking",
         "state",
     ),
     "negate overlaps": Wording("Negate the {x}", "Change the sign of the {x}.", "negated {x}", "overlap sign", "state"),
     "scale overlaps": Wording(
-        "Scale the {x}", "Multiply the {x} by one number for each position.", "scaled {x}", "overlap scale", "state"
+        "Scale the {x}",
+        "Multiply {lines} of the {x} by the {y} of its position.",
+        "scaled {x}",
+        "overlap scale",
+        "state",
     ),
     "add identity": Wording(
         "Add the identity to the {x}",
