@@ -42,13 +42,14 @@ def focused(page: Any) -> str:
 
 
 def walk_to(page: Any, address: str) -> None:
-    """Moves the focus with the arrow keys alone: downwards, looking to both sides of every box."""
+    """Moves the focus with the arrow keys alone: down the diagram, starting further and further from its first box."""
     seen: list[str] = []
-    for key in ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowLeft"] * 30:
-        page.keyboard.press(key)
-        seen.append(focused(page))
-        if seen[-1] == address:
-            return
+    for aside in ([], ["ArrowRight"], ["ArrowLeft"], ["ArrowRight"] * 2, ["ArrowLeft"] * 2):
+        for key in ["ArrowUp"] * 20 + aside + ["ArrowDown"] * 20:
+            page.keyboard.press(key)
+            seen.append(focused(page))
+            if seen[-1] == address:
+                return
     raise AssertionError(f"the arrow keys never came to {address}, but to {list(dict.fromkeys(seen))}")
 
 

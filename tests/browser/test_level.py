@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 Open = Callable[..., Any]
 BLOCK = "kimi-k2/layers/dense/"
 ATTENTION = "kimi-k2/layers/dense/self-attn/"
-UPDATE = "kimi-k3/layers/first/choose-running-sum/"
+UPDATE = "kimi-k3/layers/first/add-attention-update/"
 
 
 def _ready(page: Any) -> Any:
@@ -31,7 +31,7 @@ def test_a_term_lights_its_box_line_entry_and_code(kimi: str, opened: Open) -> N
     page = _ready(opened(f"{kimi}{UPDATE}"))
     for place, selector in (
         ("term", "#panel .formulas .katex-html [data-light]"),
-        ("port", "#panel .ports [data-light]"),
+        ("port", "#panel .ports [data-light*='@']"),
         ("code", "#panel .code [data-light]"),
     ):
         found = set()
@@ -47,7 +47,7 @@ def test_boxes_and_lines_light_what_belongs_to_them(kimi: str, opened: Open) -> 
     page = _ready(opened(f"{kimi}{BLOCK}"))
     box(page, "layers/dense/self-attn").hover()
     assert lit(page) >= {"box", "code"}
-    point_at(page, 'g.edge[data-tensor="layers/dense/output"] path.hit')
+    point_at(page, 'g.edge[data-tensor="layers/dense/block-output"] path.hit')
     assert lit(page) >= {"line", "port"}
     page.locator("#panel .ports [data-light]").last.hover()
     assert lit(page) >= {"line", "port"}
@@ -155,7 +155,7 @@ def test_the_strip_tells_what_differs_and_leads_there(kimi: str, opened: Open) -
 
 
 def test_shapes_and_sizes_follow_the_reader(kimi: str, opened: Open) -> None:
-    page = _ready(opened(f"{kimi}{BLOCK}output/"))
+    page = _ready(opened(f"{kimi}{BLOCK}block-output/"))
     assert _shapes(page)[0] == "[B batch, T positions, 7168 d]"
     page.keyboard.press("s")
     assert _shapes(page)[0] == "[B, T, d]"

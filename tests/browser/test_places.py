@@ -13,7 +13,7 @@ from tests.browser.reader import PAUSE, box, lit, open_box, search, title, trail
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 Open = Callable[..., Any]
-UPDATE = "kimi-k3/layers/first/choose-running-sum/"
+UPDATE = "kimi-k3/layers/first/add-attention-update/"
 
 
 def _ready(page: Any) -> Any:
@@ -27,9 +27,9 @@ def test_a_plain_server_under_a_path(plain_host: str, opened: Open) -> None:
     wait_for(page, "Kimi K2")
     open_box(page, "layers", "61 transformer blocks")
     open_box(page, "layers/dense", "1 dense block")
-    box(page, "layers/dense/output").locator("a").first.click()
+    box(page, "layers/dense/block-output").locator("a").first.click()
     wait_for(page, "Block output")
-    assert page.url == f"{plain_host}kimi-k2/layers/dense/output/"
+    assert page.url == f"{plain_host}kimi-k2/layers/dense/block-output/"
     page.reload()
     wait_for(page, "Block output")
     assert page.locator("#level figure.diagram svg").count() == 1
@@ -49,7 +49,7 @@ def test_from_disk_by_links(exported: Path, opened: Open) -> None:
     for address, heading in (("layers", "93 layers"), ("layers/first", "First layer")):
         box(page, address).locator("a").first.click()
         wait_for(page, heading)
-    box(page, "layers/first/choose-running-sum").locator("a").first.click()
+    box(page, "layers/first/add-attention-update").locator("a").first.click()
     wait_for(page, "Add attention update")
     assert trail(page) == ["93 layers", "First layer", "Add attention update"]
     page.keyboard.press("Escape")

@@ -15,7 +15,7 @@ from tests.browser.reader import PAUSE, box, search, title, wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 Open = Callable[..., Any]
-UPDATE = "kimi-k3/layers/first/choose-running-sum/"
+UPDATE = "kimi-k3/layers/first/add-attention-update/"
 ATTENTION = "kimi-k2/layers/dense/self-attn/"
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
 

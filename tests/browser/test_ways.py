@@ -38,7 +38,7 @@ K2 = Goal(
     model="kimi-k2",
     name="Kimi K2",
     levels=(("layers", "61 transformer blocks"), ("layers/dense", "1 dense block")),
-    address="layers/dense/output",
+    address="layers/dense/block-output",
     heading="Block output",
     query="block output dense",
 )
@@ -46,7 +46,7 @@ K3 = Goal(
     model="kimi-k3",
     name="Kimi K3",
     levels=(("layers", "93 layers"), ("layers/first", "First layer")),
-    address="layers/first/choose-running-sum",
+    address="layers/first/add-attention-update",
     heading="Add attention update",
     query="add attention update first",
 )
