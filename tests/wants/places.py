@@ -34,7 +34,7 @@ def _inside(page: Page) -> str:
 
 FIELDS: dict[str, Callable[[Page], str]] = {
     "explanation": lambda page: "\n".join(page.explanation),
-    "formula": lambda page: page.formula or "",
+    "formula": lambda page: "\n".join(re.sub(r"[{}]", "", formula.latex) for formula in page.formulas),
     "verdict": lambda page: page.formulas[0].check.text if page.formulas else "",
     "description": lambda page: page.description,
     "in": lambda page: _ports(page.inputs),
@@ -48,7 +48,7 @@ FIELDS: dict[str, Callable[[Page], str]] = {
     ),
     "claim": lambda page: "\n".join(source.claim for source in page.sources),
 }
-"""The fields of a page as text, one line for each entry."""
+"""The fields of a page as text, one line for each entry; formulas without their braces."""
 
 
 def find(builder: PageBuilder, what: str) -> list[str]:

@@ -68,16 +68,16 @@ DETAILS = (
         3, K2, "mixture of experts", "inside", r"Add the shared experts \|[^\n]*reads Routed experts, Shared experts"
     ),
     # 4: neighbouring pairs with real indices; one key for all heads.
-    Detail(4, K2, "rotary-pairs", "formula", r"_\{2i\}.*_\{2i\+1\}"),
+    Detail(4, K2, "rotary-pairs", "formula", r"x_2i c'_i - x_2i\+1"),
     Detail(4, K2, "rotary-pairs", "explanation", r"pairs are neighbours \(2i, 2i \+ 1\)"),
     Detail(4, K2, "rotary-pairs", "in", r"\[B batch, 1, T positions, 64 d_rope\]"),
     # 5: both corrections of YaRN, each as a number and as a formula.
     Detail(5, K2, "yarn", "explanation", r"`self.attention_scaling` is 1.0: `rope_init_fn"),
-    Detail(5, K2, "yarn", "formula", r"a = \\frac\{m\(.*\)\}\{m\(.*\)\}"),
+    Detail(5, K2, "yarn", "formula", r"a = \\fracm\(.*\)m\("),
     Detail(5, K2, "=layers/moe/self-attn", "explanation", r"`self.scaling` is 0.130861: `yarn_apply_mscale"),
-    Detail(5, K2, "scaled-dot-product-attention", "formula", r"c = \\frac\{m\^2\}\{\\sqrt\{D\}\}"),
+    Detail(5, K2, "scaled-dot-product-attention", "formula", r"c = \\fracm\^2\\sqrtD"),
     # 6: the place of epsilon in the L2 norm.
-    Detail(6, LINEAR, "l2-norm", "formula", r"\\sqrt\{\\sum_\{j=1\}\^\{K\} .*\+ \{\\varepsilon\}\}"),
+    Detail(6, LINEAR, "l2-norm", "formula", r"\\sqrt\\sum_j=1\^K .*\+ \\varepsilon"),
     Detail(6, LINEAR, "l2-norm", "explanation", r"10\^\{-6\}\$ is added to the sum, inside the root"),
     Detail(6, K3, "l2-norm", "explanation", r"10\^\{-6\}\$ is added to the sum, inside the root"),
     # 7: the pattern of the layers, the window, effective values of YaRN.
@@ -127,17 +127,15 @@ DETAILS = (
         r"Checkpoints may hold more elements than heads; the surplus is not used",
     ),
     # 11: the two decays.
-    Detail(
-        11, K3, "bounded-decay", "formula", r"\{\\ell\}\\, \\sigma\\!\\big\(\{e\^\{A\}\}\\, \(\{g\} \+ \{b\}\)\\big\)"
-    ),
+    Detail(11, K3, "bounded-decay", "formula", r"\\ell\\, \\sigma\\!\\big\(e\^A ?(\\,|\\odot) \(\w \+ b\)\\big\)"),
     Detail(11, K3, "bounded-decay", "verdict", r"^checked"),
-    Detail(11, LINEAR, "softplus-decay", "formula", r"-.*e\^\{A\}.*softplus|softplus"),
+    Detail(11, LINEAR, "softplus-decay", "formula", r"-e\^A \\odot \\log\\!\\big\(1 \+ e\^\w \+ b"),
     Detail(11, LINEAR, "softplus-decay", "explanation", r"\$-e\^\{A\}\$ multiplies the softplus"),
     # 12: bounds of SiTU, widths on every edge, factored projections, no rotation.
     Detail(12, K3, "situ", "explanation", r"4 for the gate, 25 for the up branch"),
     Detail(12, K3, "mixture of experts", "inside", r"Expert latent projection \|[^\n]*\[B·T, 3584 d_r\]"),
     Detail(12, K3, "router", "in", r"\[B·T, 7168 d\]"),
-    Detail(12, K3, "bounded-decay", "inside", r"Low-rank projection.*128.*Forget gate projection"),
+    Detail(12, K3, "bounded-decay", "inside", r"Low-rank projection.*128.*self.f_b_proj"),
     Detail(
         12,
         K3,
@@ -178,7 +176,7 @@ CACHES = (
         OSS,
         "=",
         "explanation",
-        r"73,728 bytes in bfloat16.* until the windows hold 127 tokens.* 36,864 bytes in bfloat16",
+        r"73,728 bytes in bfloat16.* until the windows hold 127 tokens.*\(36,864 bytes in bfloat16",
     ),
     Detail(0, LINEAR, "=layers/first", "explanation", r"573,440 elements whatever the length"),
     Detail(0, GEMMA, "=layers/sliding-attention", "explanation", r"of the last 1,023 tokens only"),
