@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from openmodelatlas import build
+from openmodelatlas.bundle import store
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.bundle.home import list_built, model_folder
 
 # As in the capture process: tensors are small, and a forked process cannot use the threads of the first. Read by torch
 # when it is imported, which no module of the tests has done yet.
@@ -15,3 +23,22 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile("same")
+
+
+@pytest.fixture(scope="session")
+def atlas_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Atlas]:
+    """The atlas of a registry model, built when the first test asks for it.
+
+    ``OMA_TEST_HOME`` names a home that has some already, for whoever works on the pages.
+    """
+    home = tmp_path_factory.mktemp("registry-home")
+    given = os.environ.get("OMA_TEST_HOME") if not os.environ.get("CI") else None
+    found: dict[str, Atlas] = {}
+
+    def atlas(model: str) -> Atlas:
+        if model not in found:
+            there = given is not None and model in list_built(Path(given))
+            found[model] = store.read(model_folder(Path(given or ""), model)) if there else build(model, home=home)
+        return found[model]
+
+    return atlas

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from openmodelatlas import build
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.bundle.home import model_folder
 from tests.browser.reader import PAUSE
 from tests.site.hostile import open_hostile
 from tests.site.sample import build_known, build_running_sum, build_sample
@@ -55,8 +57,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def kimi_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the atlases of Kimi K2 and Kimi K3, built here from the code that the registry names.
+def kimi_home(tmp_path_factory: pytest.TempPathFactory, atlas_of: Callable[[str], Atlas]) -> Path:
+    """A home with the atlases of Kimi K2 and Kimi K3, built in this run from the code that the registry names.
 
     ``OMA_TEST_KIMI_HOME`` names a home that has both already, for whoever works on the pages.
     """
@@ -64,7 +66,7 @@ def kimi_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(built)
     folder = tmp_path_factory.mktemp("kimi-home")
     for model in ("kimi-k2", "kimi-k3"):
-        build(model, home=folder)
+        shutil.copytree(atlas_of(model).folder.parent, model_folder(folder, model))
     return folder
 
 

@@ -1,37 +1,25 @@
-"""Atlases of registry models, built once a session, and their pages."""
+"""Pages of registry models."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from openmodelatlas import build
-from openmodelatlas.bundle import store
-from openmodelatlas.bundle.home import list_built, model_folder
+from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.site.page import PageBuilder
 
 Pages = Callable[[str], PageBuilder]
 
 
 @pytest.fixture(scope="session")
-def pages_of(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """The pages of a registry model, built when they are first asked for.
-
-    ``OMA_TEST_WANTS_HOME`` names a home that has atlases already, for whoever works on the pages.
-    """
-    home = tmp_path_factory.mktemp("wants")
-    given = os.environ.get("OMA_TEST_WANTS_HOME") if not os.environ.get("CI") else None
+def pages_of(atlas_of: Callable[[str], Atlas]) -> Pages:
+    """The pages of a registry model, each model's built once."""
     found: dict[str, PageBuilder] = {}
 
     def pages(model: str) -> PageBuilder:
         if model not in found:
-            if given and model in list_built(Path(given)):
-                found[model] = PageBuilder(store.read(model_folder(Path(given), model)))
-            else:
-                found[model] = PageBuilder(build(model, home=home))
+            found[model] = PageBuilder(atlas_of(model))
         return found[model]
 
     return pages

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from openmodelatlas import builder
 from openmodelatlas.annotation.material import Material, Value
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.errors import BundleError
@@ -29,15 +28,11 @@ class AtlasCode:
 
 
 @pytest.fixture(scope="session")
-def material_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Material]:
-    """The atlas of a registry model, built when it is first asked for."""
-    home = tmp_path_factory.mktemp("atlases")
-    built: dict[str, Material] = {}
+def material_of(atlas_of: Callable[[str], Atlas]) -> Callable[[str], Material]:
+    """What the annotation of a registry model works on."""
 
     def material(model: str) -> Material:
-        if model not in built:
-            atlas = builder.build(model, home=home)
-            built[model] = Material(document=atlas.document, code=AtlasCode(atlas))
-        return built[model]
+        atlas = atlas_of(model)
+        return Material(document=atlas.document, code=AtlasCode(atlas))
 
     return material
