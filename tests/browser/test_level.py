@@ -74,6 +74,8 @@ def test_a_click_shows_a_page_beside_the_diagram_and_the_address_says_so(kimi: s
     other = _ready(opened(page.url))
     wait_for(other, "Latent attention")
     assert other.locator("#level").get_attribute("data-level") == "layers/dense"
+    other.get_by_role("link", name="Go inside").click()
+    other.wait_for_function("() => document.querySelector('#level').dataset.level === 'layers/dense/self-attn'")
     page.keyboard.press("Escape")
     wait_for(page, "1 dense block")
     assert "select" not in page.url

@@ -66,9 +66,15 @@ export class App {
     return this.data?.model ?? "";
   }
 
-  /** Whether an address is a page of this model, which can be shown without loading everything anew. */
+  /** Whether an address is that of a node of this model, which can be shown without loading everything anew. */
   isHere(address: URL): boolean {
-    return this.data !== null && address.href.startsWith(`${this.root}${this.model}/`) && !/\.(md|json|svg)$/.test(address.pathname);
+    const start = `${this.root}${this.model}/`;
+    return (
+      this.data !== null &&
+      address.href.startsWith(start) &&
+      !address.href.startsWith(`${start}mechanisms/`) &&
+      !/\.(md|json|svg)$/.test(address.pathname)
+    );
   }
 
   /** Goes to a page of this model; its level and whatever is selected there are in the address. */
@@ -166,7 +172,8 @@ export class App {
     addStyles(selected);
     replaceFrame(page);
     replacePart("#crumbs", selected);
-    replacePart("#panel", selected);
+    const panel = replacePart("#panel", selected);
+    if (view.select !== null && panel) offerInside(panel, selected.address);
     if (kept) {
       if (replacePart("#level .strip", page) === null) document.querySelector("#level .strip")?.remove();
     } else {
@@ -273,6 +280,15 @@ function pick(view: View): Pick<View, "select" | "plumbing"> {
 
 function levelOf(page: FetchedPage): string | undefined {
   return readView(page.doc)?.level;
+}
+
+/** The way into what is shown beside the diagram that it is a part of. */
+function offerInside(panel: HTMLElement, address: string): void {
+  const link = document.createElement("a");
+  link.href = address;
+  link.className = "oma-inside";
+  link.textContent = "Go inside ›";
+  panel.querySelector(".title .facts")?.append(link);
 }
 
 /** Shows the top of a diagram, with the residual stream (or else what comes first) in the middle. */
