@@ -65,6 +65,7 @@ class Sentences:
         place = "This code" if node.symbol is None else place_of(node.symbol.lines)
         place = f"{place[:1].upper()}{place[1:]}"
         each = self._titles.of(node)
+        each = each.partition(":")[0]
         each = each if each.lower().startswith("each ") else f"Each round of {noun_phrase(each)}"
         phrases = self._phrases(node.children)
         if not phrases:
@@ -121,7 +122,16 @@ class Sentences:
             readers = {self._drafts.nodes[each].role for each in fact.readers if each in self._drafts.nodes}
             word = {"g": "gain", "b": "bias"}.get(symbol or "") or ("gain" if "gain" in readers else "parameter")
             found.append(f"one {word}")
+            if word == "parameter" and any(self._adds_one(each) for each in fact.readers):
+                found[-1] = "one gain, stored less 1,"
         return found
+
+    def _adds_one(self, address: str) -> bool:
+        """Whether an operation adds 1 to what it reads."""
+        node = self._nodes.get(address)
+        if node is None or (node.function or "").rpartition(".")[2].strip("_") not in ("add", "radd"):
+            return False
+        return any(value in (1, {"float": "1.0"}) and not isinstance(value, bool) for value in node.arguments.values())
 
     def _computes_in_float32(self, owner: Node) -> bool:
         """Whether its own statements cast what they read to float32 before they compute."""
