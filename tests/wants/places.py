@@ -43,6 +43,7 @@ FIELDS: dict[str, Callable[[Page], str]] = {
     "parameters": lambda page: "\n".join(
         f"{item.name} {shape_text(item.shape)} {item.dtype}" for item in page.parameters.tensors
     ),
+    "attributes": lambda page: "\n".join(f"{item.name} = {item.text}" for item in page.attributes),
     "layers": lambda page: "\n".join(
         f"{place.label}: {layers_text(place.members)}" for place in page.same_place if place.members
     ),

@@ -72,7 +72,7 @@ DETAILS = (
     Detail(4, K2, "rotary-pairs", "explanation", r"pairs are neighbours \(2i, 2i \+ 1\)"),
     Detail(4, K2, "rotary-pairs", "in", r"\[B batch, 1, T positions, 64 d_rope\]"),
     # 5: both corrections of YaRN, each as a number and as a formula.
-    Detail(5, K2, "yarn", "explanation", r"`self.attention_scaling` is 1.0: `rope_init_fn"),
+    Detail(5, K2, "yarn", "attributes", r"attention_scaling = 1.0"),
     Detail(5, K2, "yarn", "formula", r"a = \\fracm\(.*\)m\("),
     Detail(5, K2, "=layers/moe/self-attn", "explanation", r"`self.scaling` is 0.130861: `yarn_apply_mscale"),
     Detail(5, K2, "scaled-dot-product-attention", "formula", r"c = \\fracm\^2\\sqrtD"),
@@ -89,7 +89,8 @@ DETAILS = (
         r"18 sliding attention blocks: layers 1, 3, 5.*18 full attention blocks: layers 2, 4",
     ),
     Detail(7, OSS, "=layers/sliding-attention/self-attn", "explanation", r"`self.sliding_window` is 128"),
-    Detail(7, OSS, "yarn", "explanation", r"`self.attention_scaling` is 1.34657"),
+    Detail(7, OSS, "yarn", "attributes", r"attention_scaling = 1.34657"),
+    Detail(7, OSS, "yarn", "inside", r"Scale the cosines \|[^\n]*self.attention_scaling"),
     Detail(7, OSS, "yarn", "explanation", r"With `truncate` false the ends of the ramp are no whole pairs"),
     # 8: columns and bounds of the two branches.
     Detail(
