@@ -60,11 +60,14 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True):
         latex: with its terms in ``\htmlData{light=…}{…}``.
         terms: in order of appearance.
         check: the verdict of its evaluation.
+        mechanism: identifier in the catalogue of the mechanism whose formula it is; ``None`` if it was composed from
+            operations.
     """
 
     latex: str
     terms: tuple[Term, ...]
     check: FormulaCheck
+    mechanism: str | None = None
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):

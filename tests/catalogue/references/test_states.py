@@ -72,7 +72,7 @@ def kimi_delta_attention(references: ModuleType) -> None:
     queries, keys, values, log_decay, beta, _ = delta_inputs()
     positions_first = [tensor(part.swapaxes(1, 2)) for part in (queries, 3.0 * keys, values, log_decay, beta)]
     expected, _ = published(*positions_first, use_qk_l2norm_in_kernel=True)
-    given = references.kimi_delta_attention(queries, 3.0 * keys, values, log_decay, beta, 1e-6)
+    given = references.kimi_delta_attention(queries, 3.0 * keys, values, beta, 1e-6, log_decay)
     np.testing.assert_allclose(given, array(expected).swapaxes(1, 2), atol=2e-5)
 
 
@@ -182,8 +182,8 @@ def window_kept(references: ModuleType) -> None:
     features = normal(B, 6, T)
     layer.update_conv_state(tensor(features), conv_kernel_size=4)
     kept = array(layer.conv_states[0])
-    np.testing.assert_array_equal(references.next_window(features, np.zeros((B, 6, 4))), kept)
-    swapped = references.next_window(features.swapaxes(1, 2), np.zeros((B, 4, 6)), 1)
+    np.testing.assert_array_equal(references.next_window(features, np.zeros((6, 1, 4)), spare=1), kept)
+    swapped = references.next_window(features.swapaxes(1, 2), np.zeros((6, 1, 5)), positions_first=1)
     np.testing.assert_array_equal(swapped.swapaxes(1, 2), kept)
 
 

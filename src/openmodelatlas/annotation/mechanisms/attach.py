@@ -21,30 +21,35 @@ from openmodelatlas.catalogue.load import Catalogue
 from openmodelatlas.graph.document import Lines, Node
 
 _SYMBOL = re.compile(r"<([A-Za-z_]\w*)>")
+_FUNCTION = re.compile(r"\\operatorname\{(\w+)\}")
+_PLAIN = frozenset({"softmax", "SiLU", "GELU", "softplus", "clip", "top", "Diag"})
 _NUMBER = re.compile(r"(?<![\w}^\\]){([A-Za-z_]\w*)}")
 
 
 def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings:
     """Attaches the mechanisms of ``catalogue``; what was found is also given back."""
     flow = Flow(material.document)
-    findings = find(flow, Arrays(material.code), catalogue)
+    findings = find(flow, Arrays(material.code), catalogue, drafts)
     at_node: dict[str, dict[str, list[Place]]] = {}
     whole: dict[str, list[Place]] = {}
     for places in findings.places.values():
         for found in places:
             mechanism = catalogue.mechanisms[found.mechanism]
-            core = core_of(flow, found.fit, mechanism) or found.fit.operations
-            place = replace(found, fit=replace(found.fit, operations=core))
-            node = node_of(flow, core, _makers(flow, found.fit, mechanism))
-            at_node.setdefault(node.address, {}).setdefault(place.mechanism, []).append(place)
-            if is_it(flow, node, place.fit, place.outputs, mechanism.arguments):
-                whole.setdefault(node.address, []).append(place)
+            with drafts.spare_all(f"A place of {mechanism.front.title}"):
+                core = core_of(flow, found.fit, mechanism) or found.fit.operations
+                place = replace(found, fit=replace(found.fit, operations=core))
+                node = node_of(flow, core, _makers(flow, found.fit, mechanism))
+                at_node.setdefault(node.address, {}).setdefault(place.mechanism, []).append(place)
+                if is_it(flow, node, place.fit, place.outputs, mechanism.arguments):
+                    whole.setdefault(node.address, []).append(place)
     for address, by_mechanism in at_node.items():
         node = material.document.nodes[address]
-        _attach(flow, node, drafts, catalogue, by_mechanism, _main(whole.get(address, ())))
-    for differing in findings.differing:
-        _differs(flow, drafts, catalogue, differing)
-    _hinted(flow, drafts, catalogue, findings)
+        with drafts.spare(address, "formula"):
+            _attach(flow, node, drafts, catalogue, by_mechanism, _main(whole.get(address, ())))
+    with drafts.spare_all("Differences from the catalogue"):
+        for differing in findings.differing:
+            _differs(flow, drafts, catalogue, differing)
+        _hinted(flow, drafts, catalogue, findings)
     return findings
 
 
@@ -67,13 +72,15 @@ def _attach(
 ) -> None:
     draft = drafts.nodes[node.address]
     order = sorted(found, key=lambda identifier: identifier != main)
+    symbols = {**drafts.tensor_symbols, **draft.symbols}  # what the page itself calls a tensor comes first
+    noted: set[tuple[str | None, Any]] = set()
     for identifier in order:
         mechanism, places = catalogue.mechanisms[identifier], found[identifier]
         if identifier != main and _is_said(places, catalogue, found):
             draft.mechanisms.append(identifier)
             continue
         if node.kind != "operation" or len(places[0].fit.operations) > 1:  # else the operation's own formula says it
-            draft.formulas.append(formula_of(flow, mechanism, places, drafts.tensor_symbols))
+            draft.formulas.append(formula_of(flow, mechanism, places, symbols))
         if identifier == main:
             _name(draft, mechanism)
             draft.mechanism = identifier
@@ -83,19 +90,35 @@ def _attach(
         else:
             draft.mechanisms.append(identifier)
             draft.family = draft.family or mechanism.front.family
-        latex = latex_of(mechanism, places, drafts.tensor_symbols)
-        draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex))
+        latex = latex_of(mechanism, places, symbols)
+        draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex, noted))
 
 
 def _is_said(places: Sequence[Place], catalogue: Catalogue, found: Mapping[str, list[Place]]) -> bool:
-    """Whether another mechanism at the same node builds on this one and covers the same operations."""
+    """Whether another mechanism at the same node builds on this one and says all of it.
+
+    It does where it covers the same operations, or more of them in a formula that names no other function.
+    """
     own = {place.fit.operations for place in places}
-    return any(
-        own <= {place.fit.operations for place in others}
-        for other, others in found.items()
-        if other != places[0].mechanism
-        and any(places[0].mechanism in pattern.mechanisms() for pattern in catalogue.mechanisms[other].patterns)
-    )
+    for other, others in found.items():
+        mechanism = catalogue.mechanisms[other]
+        if other == places[0].mechanism or not _builds_on(mechanism, places[0].mechanism):
+            continue
+        covered = {place.fit.operations for place in others}
+        if own <= covered:
+            return True
+        if _spells_out(mechanism) and all(any(one < more for more in covered) for one in own):
+            return True
+    return False
+
+
+def _builds_on(mechanism: Mechanism, other: str) -> bool:
+    return any(other in pattern.mechanisms() for pattern in mechanism.patterns)
+
+
+def _spells_out(mechanism: Mechanism) -> bool:
+    """Whether a formula is written in plain functions alone, so that nothing in it has a formula elsewhere."""
+    return set(_FUNCTION.findall(mechanism.front.formula)) <= _PLAIN
 
 
 def _name(draft: Draft, mechanism: Mechanism) -> None:
@@ -104,14 +127,29 @@ def _name(draft: Draft, mechanism: Mechanism) -> None:
     draft.sentence = draft.sentence or mechanism.front.sentence
 
 
-def _notes(flow: Flow, node: Node, mechanism: Mechanism, place: Place, latex: Mapping[str, str]) -> Iterator[Statement]:
-    """Notes for porting that hold here, with the lines of their symbols."""
+def _notes(
+    flow: Flow,
+    node: Node,
+    mechanism: Mechanism,
+    place: Place,
+    latex: Mapping[str, str],
+    noted: set[tuple[str | None, Any]],
+) -> Iterator[Statement]:
+    """Notes for porting that hold here, with the lines of their symbols; of the same numbers (``noted``) only once."""
     bound = place.fit.bound
     for note in mechanism.porting:
         if not all(name in bound for name in note.symbols) or any(name in bound for name in note.absent):
             continue
         if not _has_types(flow, note, bound):
             continue
+        numbers = {
+            (bound[name].reader, str(bound[name].number))
+            for name in note.symbols
+            if mechanism.front.symbols[name].binds == "number" and bound[name].reader is not None
+        }
+        if numbers and numbers <= noted:
+            continue
+        noted |= numbers
         lines = [line for name in (*note.symbols, *note.types) for line in operand_lines(flow, bound[name])]
         yield Statement(text=note_text(note, bound, latex), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
 

@@ -102,7 +102,7 @@ def compare(mechanism: Mechanism, given: Any, expected: Mapping[str, NDArray[Any
         raise NotThis
     worst = max(errors, key=lambda name: errors[name])
     compared = ", ".join(f"{name} {list(expected[name].shape)}" for name in errors)
-    return Outcome(error=errors[worst], worst=worst, detail=f"compared on the probe, float64: {compared}")
+    return Outcome(error=errors[worst], worst=worst, detail=f"compared: {compared}")
 
 
 def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.mechanisms.evaluate import NotThis, Outcome, evaluate, tolerance
 from openmodelatlas.annotation.mechanisms.fit import Fit, Place
 from openmodelatlas.annotation.mechanisms.flow import Flow
@@ -41,11 +42,16 @@ class Findings:
     differing: list[Differing] = field(default_factory=list)
 
 
-def find(flow: Flow, arrays: Arrays, catalogue: Catalogue) -> Findings:
-    """Every place of every mechanism, in the order in which mechanisms build on each other."""
+def find(flow: Flow, arrays: Arrays, catalogue: Catalogue, drafts: Drafts | None = None) -> Findings:
+    """Every place of every mechanism, in the order in which mechanisms build on each other.
+
+    A mechanism whose search or reference fails is noted in ``drafts``.
+    """
     findings = Findings()
+    drafts = drafts or Drafts(nodes={})
     for mechanism in catalogue.mechanisms.values():
-        _find_one(flow, arrays, catalogue, mechanism, findings)
+        with drafts.spare_all(f"Places of {mechanism.front.title}"):
+            _find_one(flow, arrays, catalogue, mechanism, findings)
     findings.differing = [one for one in findings.differing if not _explained(one, catalogue, findings)]
     return findings
 

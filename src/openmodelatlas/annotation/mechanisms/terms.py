@@ -9,7 +9,7 @@ from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
 from openmodelatlas.annotation.mechanisms.evaluate import tolerance
 from openmodelatlas.annotation.mechanisms.fit import Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.catalogue.entry import Mechanism
+from openmodelatlas.catalogue.entry import Mechanism, Symbol
 from openmodelatlas.catalogue.load import fill_formula, formula_symbols, without_unbound
 from openmodelatlas.graph.document import Lines, Node
 
@@ -23,31 +23,32 @@ def formula_of(flow: Flow, mechanism: Mechanism, places: Sequence[Place], symbol
     ids = term_ids(mechanism)
     terms = []
     for name in names:
-        if name not in ids:
-            continue
         operands = [place.fit.bound[name] for place in places if name in place.fit.bound]
         terms.append(
             Term(
                 id=ids[name],
                 latex=latex[name],
-                meaning=mechanism.front.symbols[name].meaning,
+                meaning=_meaning(flow, mechanism.front.symbols[name], operands),
                 addresses=tuple(dict.fromkeys(address for operand in operands for address in _addresses(operand))),
                 lines=tuple(dict.fromkeys(lines for operand in operands for lines in operand_lines(flow, operand))),
             )
         )
 
     def fill(name: str) -> str:
-        return rf"\htmlData{{light={ids[name]}}}{{{latex[name]}}}" if name in ids else latex[name]
+        return rf"\htmlData{{light={ids[name]}}}{{{latex[name]}}}"
 
-    return Formula(latex=fill_formula(text, fill).strip(), terms=tuple(terms), check=_check(mechanism, places))
+    return Formula(
+        latex=fill_formula(text, fill).strip(),
+        terms=tuple(terms),
+        check=_check(mechanism, places),
+        mechanism=mechanism.id,
+    )
 
 
 def term_ids(mechanism: Mechanism) -> dict[str, str]:
-    """Identifiers of the terms of all symbols that are no mere notation, unique over the mechanisms of a page."""
+    """Identifiers of the terms of all symbols, unique over the mechanisms of a page."""
     ids: dict[str, str] = {}
-    for name, symbol in mechanism.front.symbols.items():
-        if symbol.binds == "index":
-            continue
+    for name in mechanism.front.symbols:
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", name).strip("-").lower()
         identifier, number = f"{mechanism.id}-{words}", 2
         while identifier in ids.values():
@@ -98,6 +99,15 @@ def _narrowed(node: Node, text: str | None) -> Lines | None:
     return Lines(file=lines.file, first=lines.first, last=lines.last, column=start, end_column=start + len(text))
 
 
+def _meaning(flow: Flow, symbol: Symbol, operands: Sequence[Operand]) -> str:
+    """What a symbol means; of a parameter also what it is called."""
+    called = {operand.tensor for operand in operands if operand.tensor in flow.document.parameters}
+    if symbol.binds not in ("parameter", "input") or len(called) != 1:
+        return symbol.meaning
+    name = str(*called).partition(" @ ")[0]
+    return f"{symbol.meaning}, `{name}`"
+
+
 def _addresses(operand: Operand) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (operand.tensor, operand.seen) if name))
 
@@ -107,7 +117,7 @@ def _check(mechanism: Mechanism, places: Sequence[Place]) -> FormulaCheck:
     missing = [place.detail for place in places if place.error is None]
     if not errors:
         return FormulaCheck(verdict="not checked", error=None, detail=missing[0])
-    detail = places[0].detail if places[0].error is not None else "compared on the probe, float64"
+    detail = places[0].detail if places[0].error is not None else "compared"
     if mechanism.front.tolerance is not None:
         detail += f"; tolerance {tolerance(mechanism):g}: {mechanism.front.tolerance.reason}"
     return FormulaCheck(verdict="checked", error=max(errors), detail=detail)

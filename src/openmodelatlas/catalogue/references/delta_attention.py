@@ -67,10 +67,10 @@ def kimi_delta_attention_layer(
         convolved(query_weight, query_kernel, query_window),
         convolved(key_weight, key_kernel, key_window),
         convolved(value_weight, value_kernel, value_window),
-        bounded_decay(x, down, up, bias, log_rate, lower_bound, heads_first=1),
         sigmoid(linear(x, beta_weight)).swapaxes(1, 2),
         unit_eps,
-        state,
+        log_decay=bounded_decay(x, down, up, bias, log_rate, lower_bound, heads_first=1),
+        state=state,
     ).swapaxes(1, 2)
     gate = linear(x, gate_weight).reshape(read.shape)
     return linear(gated_rms_norm(read, gate, gain, eps).reshape(batch, positions, -1), output_weight)

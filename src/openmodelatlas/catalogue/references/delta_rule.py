@@ -147,9 +147,10 @@ def kimi_delta_attention(
     queries: Array,
     keys: Array,
     values: Array,
-    log_decay: Array,
     beta: Array,
     eps: float,
+    log_decay: Array | None = None,
+    gate: Array | None = None,
     state: Array | None = None,
     positions_first: int = 0,
     log_rate: Array | None = None,
@@ -161,13 +162,14 @@ def kimi_delta_attention(
     Args:
         queries, keys: [B, H, T, K], as they leave the short convolution.
         values: [B, H, T, V].
-        log_decay: [B, H, T, K].
         beta: [B, H, T].
         eps: of the norm of queries and keys.
+        log_decay: [B, H, T, K]; ``None`` where the kernel makes it.
+        gate: [B, H, T, K], from which the kernel makes the decay with ``log_rate`` and ``bias``.
         state: [B, H, K, V], before the first position; an empty memory if ``None``.
         positions_first: 1 where positions come before heads, in what is given and in the outputs.
-        log_rate: [H], where ``log_decay`` is a gate from which the kernel makes the decay.
-        bias: [H·K], of that gate.
+        log_rate: [H], for ``gate``.
+        bias: [H·K], of ``gate``.
         lower_bound: of the decay; without it the decay is a softplus.
 
     Returns:
@@ -175,13 +177,14 @@ def kimi_delta_attention(
         ``chunk_kimi_delta_attention`` and ``recurrent_kimi_delta_attention``).
     """
     if positions_first:
-        queries, keys, values, log_decay, beta = (
-            part.swapaxes(1, 2) for part in (queries, keys, values, log_decay, beta)
-        )
-    if log_rate is not None:
-        shifted = log_decay if bias is None else log_decay + bias.reshape(-1, 1, log_decay.shape[-1])
+        queries, keys, values, beta = (part.swapaxes(1, 2) for part in (queries, keys, values, beta))
+        log_decay, gate = (None if part is None else part.swapaxes(1, 2) for part in (log_decay, gate))
+    if gate is not None and log_rate is not None:
+        shifted = gate if bias is None else gate + bias.reshape(-1, 1, gate.shape[-1])
         rate = np.exp(log_rate).reshape(-1, 1, 1)
         log_decay = -rate * softplus(shifted) if lower_bound is None else lower_bound * sigmoid(rate * shifted)
+    if log_decay is None:
+        raise ValueError("either log_decay or gate and log_rate must be given")
     if state is None:
         state = np.zeros((*queries.shape[:2], queries.shape[3], values.shape[3]))
     scaled = l2_norm(queries, eps) / np.sqrt(queries.shape[-1])

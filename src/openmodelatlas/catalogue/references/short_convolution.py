@@ -43,17 +43,20 @@ def short_convolution(
     return result.swapaxes(1, 2) if positions_first else result
 
 
-def next_window(features: Array, before: Array, positions_first: int = 0) -> Array:
+def next_window(features: Array, kernel: Array, spare: int = 0, positions_first: int = 0) -> Array:
     """The cache of a convolution after new positions: the last values that it has seen.
 
     Args:
-        features: cached window and new features together, or new features alone if there are enough, [B, C, …].
-        before: the cache before, [B, C, W] (or W - 1 where the code keeps one less); only its size is read.
-        positions_first: 1 where positions come before channels in both.
+        features: cached window and new features together, or new features alone if there are enough, [B, C, N].
+        kernel: [C, 1, W]; only W is read.
+        spare: 1 where the code keeps W values, one more than the convolution will read.
+        positions_first: 1 where positions come before channels, in what is given and in the result.
 
     Returns:
-        Like ``before`` (``transformers`` 5.24.0, ``cache_utils.py``, ``LinearAttentionLayer.update_conv_state``).
+        The last W - 1 (or W) values of each channel, [B, C, W - 1] (``transformers`` 5.24.0, ``cache_utils.py``,
+        ``LinearAttentionLayer.update_conv_state``, keeps W).
     """
+    kept = kernel.shape[-1] - 1 + spare
     if positions_first:
-        return features[:, features.shape[1] - before.shape[1] :]
-    return features[..., features.shape[-1] - before.shape[-1] :]
+        return features[:, features.shape[1] - kept :]
+    return features[..., features.shape[-1] - kept :]
