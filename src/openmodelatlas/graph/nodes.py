@@ -205,7 +205,8 @@ class Nodes:
         text = condition.test
         node = self._syntax[key[0]].at((condition.first, condition.column, condition.last, condition.end_column))
         if isinstance(node, ast.If):
-            computed = next((s.value for s in node.body if isinstance(s, ast.Assign | ast.AugAssign)), None)
+            outcomes = {draft.decision.outcome(number) for number in draft.layers}
+            computed = _computed(node, other_first=outcomes == {"false"})
             text = self._syntax[key[0]].segment(position(computed)) if computed is not None else text
         return Symbol(text=_short(text), lines=Lines(file=key[0], first=condition.first, last=condition.last))
 
@@ -390,6 +391,16 @@ class Nodes:
             return None
         text = tensor.variable or self._syntax[place[0]].segment(place[1:])
         return Symbol(text=_short(text), lines=self._lines(place))
+
+
+def _computed(node: ast.If, *, other_first: bool) -> ast.expr | None:
+    """What a statement computes in the way that ran here; in the other way, where this one only gives a new name."""
+    ways = (node.orelse, node.body) if other_first else (node.body, node.orelse)
+    values = [
+        next((inner.value for inner in way if isinstance(inner, ast.Assign | ast.AugAssign)), None) for way in ways
+    ]
+    given = [value for value in values if value is not None]
+    return next((value for value in given if not isinstance(value, ast.Name)), given[0] if given else None)
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,9 @@ from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Unresolved
+from openmodelatlas.shapes.display import short
+from openmodelatlas.shapes.expression import Name
+from openmodelatlas.shapes.parsing import parse
 
 
 def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -> Repeat | None:
@@ -25,7 +28,8 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
     range_seen = f"{observed[0]} to {observed[1]} in the probes"
     dimension = sizes.count(phase, draft.loop.members)
     if isinstance(dimension, Symbolic):
-        text = dimension.expression if dimension.value is None else f"{dimension.expression} = {dimension.value:,}"
+        text = _written(dimension.expression)
+        text = text if dimension.value is None else f"{text} = {dimension.value:,}"
         return Repeat(observed=observed, expression=dimension.expression, of=None, note=_times(text))
     if isinstance(dimension, Constant):
         return Repeat(observed=observed, expression=str(dimension.value), of=None, note=_times(str(dimension.value)))
@@ -38,6 +42,12 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
         note = f"{chosen[1]:,} of {existing[1]:,} per token; the probes reached {observed[0]} to {observed[1]}"
         return Repeat(observed=observed, expression=None, of=existing[0], note=note)
     return Repeat(observed=observed, expression=None, of=None, note=f"depends on values; {range_seen}")
+
+
+def _written(expression: str) -> str:
+    """An expression that is more than a configuration key, in symbols: ``⌈T / 64⌉``."""
+    node = parse(expression)
+    return expression if isinstance(node, Name) else short(node)
 
 
 def _times(text: str) -> str:

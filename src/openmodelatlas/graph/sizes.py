@@ -346,13 +346,16 @@ class Sizes:
         if dependent:
             return self._dependent(site, phase, observed)
         if any(len(set(observed[index])) > 1 for index in probes):
-            return self._by_round(site)
+            return self._by_round(site, observed)
         return self.solve(phase, tuple(row[:1] for row in observed))
 
-    def _by_round(self, site: Site) -> Dimension:
+    def _by_round(self, site: Site, observed: Observed) -> Dimension:
+        """A size that is another one in other rounds, such as that of the last part of a sequence."""
         loop = self._loops.get(site)
         header = loop.loop.text if loop is not None and loop.loop is not None else "its loop"
-        return DataDependent(name=f"changes from round to round of `{header}`", depends_on=header, bound=None)
+        greatest = {max(row) for row in observed if row}
+        bound = f"at most {greatest.pop()}" if len(greatest) == 1 else None
+        return DataDependent(name=f"n of `{header}`", depends_on=header, bound=bound)
 
     def _dependent(self, site: Site, phase: Phase, observed: Observed) -> Dimension:
         """A size that other weights and tokens changed."""

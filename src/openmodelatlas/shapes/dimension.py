@@ -28,10 +28,11 @@ class DataDependent(msgspec.Struct, frozen=True, tag="data-dependent"):
     """A size that depends on values, not on sizes: tokens routed to one expert.
 
     Attributes:
-        name: ``tokens routed to this expert``.
+        name: ``tokens routed to this expert``; for a size that is another one in other rounds of a loop, ``n of `` and
+            the loop between backticks.
         depends_on: what decides it: name of the operation that first produced such a size, ``nonzero``.
         bound: what these sizes obey, as an expression, such as the sum over the loop ``B*T*num_experts_per_tok``;
-            ``None`` if no such relation was confirmed.
+            the greatest one, ``at most 64``; ``None`` if no such relation was confirmed.
     """
 
     name: str
