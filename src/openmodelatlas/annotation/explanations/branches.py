@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.annotation.explanations.code import Syntax
-from openmodelatlas.annotation.explanations.verbs import lower, past, third_person
+from openmodelatlas.annotation.explanations.verbs import is_imperative, lower, noun_phrase, past, third_person
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Branch, Lines, Node, Port
 from openmodelatlas.graph.outcomes import branches_of, outcome_for
 
-_WAYS = {"true": "holds", "false": "does not hold", "both": "holds in some rounds and not in others"}
 _IN = {"true": "holds in", "false": "does not hold in", "both": "goes both ways in"}
 
 
@@ -31,12 +30,13 @@ class Branches:
                 self._statements.setdefault((node.phase, lines.file, lines.first, lines.last), []).append(node)
 
     def statements(self, node: Node) -> list[Statement]:
-        """What the condition of a branch did here; for layer groups, the conditions that set them apart."""
+        """What a branch computes in other layers; for layer groups, what follows from the conditions in them."""
         if node.kind == "branch":
             conditions = branches_of(node, self._nodes)
             return [each for branch in conditions for each in self._of_branch(node, branch)]
         if node.kind == "layer group" and node.members:
-            return [self._condition(node, branch) for branch in node.branches]
+            inside = [child for child in self._inside(node) if child.kind == "branch"]
+            return [each for child in inside for each in self._in_layer(child)]
         return []
 
     def passing(self, node: Node) -> list[Statement]:
@@ -47,41 +47,72 @@ class Branches:
         return [self._passing(node, branch, passed) for branch in branches_of(node, self._nodes)[:1]]
 
     def _of_branch(self, node: Node, branch: Branch) -> Iterator[Statement]:
-        yield self._condition(node, branch)
-        yield from self._elsewhere(node, branch)
+        if outcome_for(branch, node) is None:
+            ways = " and ".join(f"{_IN[way]} {few_layers(layers)}" for way, layers in branch.taken.items() if layers)
+            yield Statement(text=f"The condition `{' '.join(branch.test.split())}` {ways}.", lines=(branch.lines,))
+        instead = " instead" if self._steps(node) else ""
+        for layers, steps in self._elsewhere(node, branch):
+            doing = f"{_doing(layers, steps)}{instead}" if steps else _doing(layers, ["compute nothing here"])
+            text = f"{few_layers(layers)} {doing}."
+            yield Statement(text=f"{text[:1].upper()}{text[1:]}", lines=(branch.lines,))
 
-    def _condition(self, node: Node, branch: Branch) -> Statement:
-        outcome = outcome_for(branch, node)
-        test = " ".join(branch.test.split())
-        if outcome in _WAYS:
-            own = set(branch.taken[outcome or ""])
-            others = sorted({layer for layers in branch.taken.values() for layer in layers} - own)
-            text = f"The condition `{test}` {_WAYS[outcome]} here, as in {few_layers(sorted(own))}"
-            if set(node.members) == own:
-                text = f"The condition `{test}` {_WAYS[outcome]} here"
-            text = f"{text}, unlike in {few_layers(others)}." if others else f"{text}."
-            return Statement(text=text, lines=(branch.lines,))
-        ways = " and ".join(f"{_IN[way]} {few_layers(layers)}" for way, layers in branch.taken.items() if layers)
-        return Statement(text=f"The condition `{test}` {ways}.", lines=(branch.lines,))
-
-    def _elsewhere(self, node: Node, branch: Branch) -> Iterator[Statement]:
-        """What the same statement computes in the layers that go the other way."""
-        own = outcome_for(branch, node)
-        said: set[str] = set()
-        for other in self._others(node):
-            if outcome_for(branch, other) == own:
+    def _in_layer(self, node: Node) -> Iterator[Statement]:
+        """What a branch does in its layer, as the layer's page says it, beside what it does in other layers."""
+        passed = self._passed_on(node)
+        for branch in branches_of(node, self._nodes)[:1]:
+            if passed is not None:
+                yield self._replaced(node, self._passing(node, branch, passed), passed[1])
                 continue
-            steps = [
-                third_person(self._title(child), otherwise="computes" if child.kind == "operation" else "applies")
-                for child in self._inside(other)
-                if not child.plumbing
-            ]
-            doing = f"it {' and '.join(dict.fromkeys(steps))}" if steps else "it computes nothing"
-            layers = few_layers(branch.taken.get(outcome_for(branch, other) or "", other.members))
-            text = f"In {layers}, {doing}."
-            if text not in said:
-                said.add(text)
+            text = self._done(node, branch, list(self._elsewhere(node, branch)))
+            if text is not None:
                 yield Statement(text=text, lines=(branch.lines,))
+
+    def _replaced(self, node: Node, said: Statement, given: Port) -> Statement:
+        """``…: the attention update replaces the running sum.``"""
+        taken = sorted(self._noun(node, name) for name in self._missing_names(node))
+        if len(taken) != 1:
+            return said
+        replaced = f": the {lower(self._tensor_title(given.tensor))} replaces {taken[0]}."
+        return Statement(text=f"{said.text.removesuffix('.')}{replaced}", lines=said.lines)
+
+    def _done(self, node: Node, branch: Branch, others: list[tuple[tuple[int, ...], list[str]]]) -> str | None:
+        """``The layer stores the running sum, as do layers 13, 25; the other layers do not.``"""
+        steps = self._steps(node)
+        if not steps:
+            computing = [f"{few_layers(layers)} {_doing(layers, doing)}" for layers, doing in others if doing]
+            return f"Only {' and '.join(computing)}." if computing else None
+        text = f"{'These layers' if len(node.members) > 1 else 'The layer'} {_doing(node.members, steps)}"
+        alike = sorted(set(branch.taken.get(outcome_for(branch, node) or "", ())) - set(node.members))
+        if alike:
+            text += f", as {_do(alike)} {few_layers(alike)}"
+        for layers, doing in others:
+            whose = few_layers(layers) if doing or len(others) > 1 or len(layers) == 1 else "the other layers"
+            text += f"; {whose} {_doing(layers, doing) if doing else f'{_do(layers)} not'}"
+        return f"{text}."
+
+    def _elsewhere(self, node: Node, branch: Branch) -> Iterator[tuple[tuple[int, ...], list[str]]]:
+        """What the same statement does in the layers that go the other way: their numbers, and steps as verbs."""
+        own = outcome_for(branch, node)
+        seen: list[tuple[tuple[int, ...], list[str]]] = []
+        for other in self._others(node):
+            outcome = outcome_for(branch, other)
+            if outcome == own:
+                continue
+            found = (tuple(branch.taken.get(outcome or "", other.members)), self._steps(other))
+            if found not in seen:
+                seen.append(found)
+                yield found
+
+    def _steps(self, node: Node) -> list[str]:
+        """What is directly inside, as verbs in their base form: ``apply the latent attention``."""
+        steps = []
+        for child in self._inside(node):
+            if child.plumbing:
+                continue
+            title = self._title(child)
+            verb = "compute" if child.kind == "operation" else "apply"
+            steps.append(lower(title) if is_imperative(title) else f"{verb} {noun_phrase(title)}")
+        return list(dict.fromkeys(steps))
 
     def _passed_on(self, node: Node) -> tuple[Port, Port] | None:
         """Output and input of a branch that computes nothing here: it gives a tensor another name."""
@@ -217,3 +248,12 @@ class Branches:
     def _output_symbol(self, node: Node, port: Port) -> str:
         latex = self._latex(node, port)
         return f"${latex}$" if latex else f"`{port.name}`"
+
+
+def _doing(layers: Sequence[int], steps: Sequence[str]) -> str:
+    """Steps in their base form, as one layer or several do them."""
+    return " and ".join(third_person(step, otherwise="") if len(layers) == 1 else step for step in steps)
+
+
+def _do(layers: Sequence[int]) -> str:
+    return "does" if len(layers) == 1 else "do"

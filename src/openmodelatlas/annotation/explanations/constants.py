@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from openmodelatlas.annotation.explanations.origins import Origin, Origins
 from openmodelatlas.annotation.explanations.rounding import rounded
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.annotation.operations import argument_text
-from openmodelatlas.graph.document import Document, Lines, Node
+from openmodelatlas.graph.document import Document, Lines, Node, Symbol
 
 _MOST = 12
+_CAPITALS = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 _CALLABLE = ("module", "layer group", "model")
 
 
@@ -30,11 +32,24 @@ class Constants:
         """One statement for each constant; none for nodes that use none."""
         if node.kind in _CALLABLE and node.code is not None and node.attributes:
             names = [name for name in self._names_used(node.code) if _is_constant(node.attributes.get(name))]
-            said = [self._statement(node, name, f"self.{name}") for name in names[:_MOST]]
+            said = [each for name in names[:_MOST] for each in self._statement(node, name, f"self.{name}")]
             return [*said, *self._of_buffers(node)]
-        if node.kind == "operation" and node.symbol is not None:
-            return list(self._of_expression(node, node.symbol.text))
+        if node.kind in ("operation", "loop") and node.symbol is not None:
+            return [*self._of_expression(node, node.symbol.text), *self._of_file(node.symbol)]
         return []
+
+    def _of_file(self, symbol: Symbol) -> Iterator[Statement]:
+        """The constants of its file that an expression names: ``CHUNK_SIZE``."""
+        tree = self._syntax.tree(symbol.lines.file)
+        named = dict.fromkeys(_CAPITALS.findall(symbol.text))
+        for statement in tree.body if tree is not None and named else ():
+            if not isinstance(statement, ast.Assign | ast.AnnAssign) or not isinstance(statement.value, ast.Constant):
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id in named and _is_constant(statement.value.value):
+                    text = f"`{target.id}` is {_text(statement.value.value)}, a constant of the file."
+                    yield Statement(text=text, lines=(lines_of(symbol.lines.file, statement),))
 
     def _names_used(self, code: Lines) -> tuple[str, ...]:
         """Attributes of ``self`` that the class in these lines reads outside its constructor."""
@@ -67,7 +82,7 @@ class Constants:
             seen.add(".".join(path))
             owner = self._owner(node)
             if len(path) == 2 and owner is not None and _is_constant(owner.attributes.get(path[1])):
-                yield self._statement(owner, path[1], f"self.{path[1]}")
+                yield from self._statement(owner, path[1], f"self.{path[1]}")
 
     def _of_buffers(self, node: Node) -> Iterator[Statement]:
         """Buffers that hold one number: its value, and what it is rounded to in the buffer's own type."""
@@ -101,12 +116,14 @@ class Constants:
             parent = around.parent
         return None
 
-    def _statement(self, node: Node, name: str, spoken: str) -> Statement:
+    def _statement(self, node: Node, name: str, spoken: str) -> Iterator[Statement]:
         value = _text(node.attributes[name])
         origin = self._origins.of_attribute(node, name)
         if origin is None:
-            return Statement(text=f"`{spoken}` is {value} at run time; its constructor does not show where from.")
-        return Statement(text=f"`{spoken}` is {value}: {self._origin_text(origin)}.", lines=origin.lines)
+            yield Statement(text=f"`{spoken}` is {value} at run time; its constructor does not show where from.")
+        elif origin.keys or origin.default or _is_literal(origin.expression):
+            yield Statement(text=f"`{spoken}` is {value}: {self._origin_text(origin)}.", lines=origin.lines)
+        # What another function computes is no origin; the value stands among the attributes.
 
     def _origin_text(self, origin: Origin) -> str:
         where = " and ".join(self._key_text(key) for key in origin.keys)
@@ -117,7 +134,7 @@ class Constants:
             return f"`{text}`, from {where}"
         if origin.default:
             return f"`{text}`, the default of a parameter that is not passed"
-        return f"`{text}`, as the code has it"
+        return f"`{text}`, a constant of the code"
 
     def _key_text(self, key: str) -> str:
         defaults = self._document.configuration_defaults
@@ -146,6 +163,12 @@ def _same_number(constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.value) in numbers:
             paths = [attribute_path(target) for target in statement.targets]
             yield from (path[1] for path in paths if path is not None and len(path) == 2 and path[0] == "self")
+
+
+def _is_literal(expression: str | None) -> bool:
+    """Whether an expression is written in numbers and words alone: ``30.0``, ``2 ** -0.5``."""
+    tree = ast.parse(expression or "None", mode="eval")
+    return not any(isinstance(part, ast.Name) for part in ast.walk(tree))
 
 
 def _is_constant(value: Any) -> bool:

@@ -23,7 +23,8 @@ from openmodelatlas.annotation.material import Drafts, Material
 def explain(material: Material, drafts: Drafts) -> None:
     """Adds explanations and claims to the drafts; roles, mechanisms and formulas are there already."""
     document = material.document
-    add_notes(material, drafts)
+    with drafts.spare_all("Places of notes"):
+        add_notes(material, drafts)
     syntax = Syntax(material.code)
     constants = Constants(document, syntax)
     branches = Branches(material, drafts, syntax)
@@ -32,21 +33,23 @@ def explain(material: Material, drafts: Drafts) -> None:
     axes = StateAxes(document, drafts)
     for address, node in document.nodes.items():
         draft = drafts.nodes[address]
-        draft.explanation = [
-            *branches.passing(node),
-            *draft.explanation,
-            *branches.statements(node),
-            *layer_statements(node, document),
-            *caches.statements(node),
-            *axes.statements(node),
-            *position_statements(node, document, drafts),
-            *repeat_statements(node),
-            *type_statements(node, document.nodes),
-            *constants.statements(node),
-            *sharing_statements(node, document),
-            *unreached_statements(node),
-        ]
-        draft.claims[:0] = claims.claims(node)
+        with drafts.spare(address, "explanation"):
+            draft.explanation = [
+                *branches.passing(node),
+                *draft.explanation,
+                *branches.statements(node),
+                *layer_statements(node, document),
+                *caches.statements(node),
+                *axes.statements(node),
+                *position_statements(node, document, drafts),
+                *repeat_statements(node),
+                *type_statements(node, document.nodes),
+                *constants.statements(node),
+                *sharing_statements(node, document),
+                *unreached_statements(node, material.code),
+            ]
+        with drafts.spare(address, "evidence"):
+            draft.claims[:0] = claims.claims(node)
     _show_symbols(material, drafts)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from openmodelatlas.annotation.knowledge import Statement
-from openmodelatlas.annotation.material import Drafts
+from openmodelatlas.annotation.material import Code, Drafts
 from openmodelatlas.graph.document import Document, Lines, Node, Variation
 
 _SHOWN_VALUES = 6
+_LONGEST_QUOTE = 90
 
 
 def layer_statements(node: Node, document: Document) -> list[Statement]:
@@ -18,16 +19,25 @@ def layer_statements(node: Node, document: Document) -> list[Statement]:
     every = {number for other in document.nodes.values() if other.parent == node.parent for number in other.members}
     around = document.nodes[node.parent] if node.parent is not None else None
     found: list[Statement] = []
-    if node.class_name is not None and around is not None and len(every) > len(node.members):
-        found.append(
-            Statement(
-                text=f"{_layers(node.members)} of {len(every)} {_come(node.members)} this way: "
-                f"{'it runs' if len(node.members) == 1 else 'they run'} the same operations on the same shapes.",
-                lines=(node.symbol.lines,) if node.symbol is not None else (),
-            )
-        )
+    lines = (node.symbol.lines,) if node.symbol is not None else ()
+    if node.class_name is not None and around is not None and 1 < len(node.members) < len(every):
+        text = f"{len(node.members)} of {len(every)} layers run the same operations on the same shapes."
+        found.append(Statement(text=text, lines=lines))
+    named = _named_in_code(node)
+    if named is not None:
+        text = f"Layers are counted from 1 here, from 0 in the code: layer {node.members[0]} is `{named}`."
+        found.append(Statement(text=text, lines=lines))
     found += [_variation(each, node) for each in node.variations]
     return found
+
+
+def _named_in_code(node: Node) -> str | None:
+    """What the code calls the first layer of a group, ``layers.0``, where it counts from 0."""
+    parts = (node.module or "").split(".")
+    number = node.members[0] - 1
+    if len(parts) < 2 or parts[-1] not in ("*", str(number)):
+        return None
+    return f"{parts[-2]}.{number}"
 
 
 def _variation(variation: Variation, node: Node) -> Statement:
@@ -51,20 +61,20 @@ def position_statements(node: Node, document: Document, drafts: Drafts) -> list[
 
 
 def repeat_statements(node: Node) -> list[Statement]:
-    """How often a loop's body runs."""
-    if node.kind != "loop" or node.repeat is None:
+    """How often a loop's body ran, where its page does not say how often it runs."""
+    if node.kind != "loop" or node.repeat is None or node.repeat.note:
         return []
     lowest, highest = node.repeat.observed
     seen = f"{lowest}" if lowest == highest else f"{lowest} to {highest}"
-    text = f"The body runs {node.repeat.note}." if node.repeat.note else f"The body ran {seen} times in the probe."
-    return [Statement(text=text, lines=(node.symbol.lines,) if node.symbol is not None else ())]
+    lines = (node.symbol.lines,) if node.symbol is not None else ()
+    return [Statement(text=f"The body ran {seen} times in the probe.", lines=lines)]
 
 
-def unreached_statements(node: Node) -> list[Statement]:
+def unreached_statements(node: Node, code: Code) -> list[Statement]:
     """Lines of the node's own code that no layer reached, with the condition that kept them out."""
     found = []
     for each in node.unreached:
-        where = _line_range(each.lines)
+        where = f"{_line_range(each.lines)}, {_quoted(each.lines, code)},"
         lines = [each.lines]
         if each.condition is None:
             text = f"{where} never ran."
@@ -74,6 +84,12 @@ def unreached_statements(node: Node) -> list[Statement]:
                 lines.insert(0, Lines(file=each.lines.file, first=each.condition_line, last=each.condition_line))
         found.append(Statement(text=text, lines=tuple(lines)))
     return found
+
+
+def _quoted(lines: Lines, code: Code) -> str:
+    """The code in lines, on one line and cut where it gets long."""
+    text = " ".join(" ".join(code.lines_of(lines.file)[lines.first - 1 : lines.last]).split())
+    return f"`{text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + '…'}`"
 
 
 def sharing_statements(node: Node, document: Document) -> list[Statement]:
@@ -117,15 +133,6 @@ def _read_by(node: Node) -> str:
 def _type_of(tensor: str, nodes: Mapping[str, Node]) -> str | None:
     node = nodes.get(tensor)
     return node.tensor.dtype if node is not None and node.tensor is not None else None
-
-
-def _layers(numbers: Iterable[int]) -> str:
-    given = list(numbers)
-    return f"Layer {given[0]}" if len(given) == 1 else f"{len(given)}"
-
-
-def _come(numbers: tuple[int, ...]) -> str:
-    return "comes" if len(numbers) == 1 else "layers come"
 
 
 def _line_range(lines: Lines) -> str:
