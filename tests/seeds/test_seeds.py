@@ -41,7 +41,14 @@ def test_only_sentences_may_be_worded_differently(found: list[Row]) -> None:
 
 @pytest.mark.slow
 def test_the_committed_report_is_this_comparison(atlases: dict[str, Atlas]) -> None:
-    assert FILE.read_text(encoding="utf-8") == table(atlases)
+    committed, today = FILE.read_text(encoding="utf-8"), table(atlases)
+    assert _fixed(committed) == _fixed(today), "write it anew: python -m tests.seeds.report"
+
+
+def _fixed(text: str) -> list[list[str]]:
+    """The cells of the report, without the sentences of ours that may be reworded as long as they mean the same."""
+    rows = [row.split(" | ") for row in text.splitlines()]
+    return [[*row[:2], *row[3:]] if len(row) == 4 and not row[3].startswith("same |") else row for row in rows]
 
 
 @pytest.mark.slow

@@ -140,14 +140,27 @@ DETAILS = (
     Detail(
         12,
         K3,
-        "=layers/first/attention/self-attn",
+        "=layers/first/*/self-attn",
         "inside",
         r"Output gate projection \|[^\n]*self.g_proj\(hidden_states\)",
     ),
+    Detail(12, K3, "=layers/gated-latent-attention/*/self-attn", "explanation", r"there is no rotary embedding"),
+    Detail(12, K3, "=layers/gated-latent-attention/*/self-attn", "formula", r"\\sigma\("),
+    Detail(12, K3, "=layers/first/*/mlp/act-fn", "formula", r"tanh"),
     Detail(
-        12, K3, "=layers/gated-latent-attention/attention/self-attn", "explanation", r"there is no rotary embedding"
+        12,
+        K3,
+        "=layers/delta-attention/*/*/shared-experts/act-fn",
+        "formula",
+        r"tanh",
     ),
-    Detail(12, K3, "=layers/gated-latent-attention/attention/self-attn", "formula", r"\\sigma\("),
+    Detail(
+        12,
+        K3,
+        "=layers/delta-attention/*/*/routed-experts/*/*/act-fn",
+        "formula",
+        r"tanh",
+    ),
     # 13: the state that lives across layers, with its growing shape.
     Detail(13, K3, "=layers/delta-attention-from-layer-13", "out", r"\[B batch, T positions, 2–8 by layer, 7168 d\]"),
     Detail(13, K3, "attention-residual-store", "out", r"\[B batch, T positions, (2–8 by layer|1), 7168 d\]"),
