@@ -153,7 +153,7 @@ def test_the_strip_tells_what_differs_and_leads_there(kimi: str, opened: Open) -
     assert page.locator('#level .strip a.cell[aria-current="true"]').count() == 7
     page.locator('#level .strip a.cell[tabindex="0"]').focus()
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("() => document.activeElement.dataset.layer") == "14"
+    assert page.evaluate("() => document.activeElement.textContent") == "14"
 
 
 def test_shapes_and_sizes_follow_the_reader(kimi: str, opened: Open) -> None:

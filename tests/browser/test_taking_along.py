@@ -25,10 +25,10 @@ def _ready(page: Any) -> Any:
     return page
 
 
-def _copy(page: Any, entry: str) -> str:
+def _copy(page: Any, entry: str, what: str) -> str:
     page.locator("summary", has_text="Copy").click()
     page.get_by_role("button", name=entry).click()
-    page.get_by_text("is copied").wait_for()
+    page.get_by_text(f"{what} is copied.").wait_for()
     return str(page.evaluate("() => navigator.clipboard.readText()"))
 
 
@@ -90,13 +90,13 @@ def test_search_can_be_left(kimi: str, opened: Open) -> None:
 
 def test_formula_page_and_address_are_copied(kimi: str, opened: Open) -> None:
     page = _ready(opened(f"{kimi}{UPDATE}", **CLIPBOARD))
-    formula = _copy(page, "Formula as LaTeX")
+    formula = _copy(page, "Formula as LaTeX", "The formula")
     assert "=" in formula
     assert "htmlData" not in formula
-    markdown = _copy(page, "Page as Markdown")
+    markdown = _copy(page, "Page as Markdown", "The page")
     assert markdown.startswith("# ") or "\n# " in markdown
     assert "Add attention update" in markdown
-    assert _copy(page, "Address of this view") == page.url
+    assert _copy(page, "Address of this view", "The address") == page.url
 
 
 def test_the_diagram_is_saved_as_svg_with_text(kimi: str, opened: Open) -> None:
