@@ -47,8 +47,10 @@ class Blocks:
 
     def _noun(self, group: Node) -> str:
         """What the atlas calls its layers: ``block`` or ``layer``."""
-        around = self._nodes[group.parent] if group.parent is not None else group
-        return "block" if "block" in self._titles.label(around) else "layer"
+        labels = [self._titles.label(group)]
+        if group.parent is not None and self._nodes[group.parent].kind == "layer group":
+            labels.append(self._titles.label(self._nodes[group.parent]))
+        return "block" if any("block" in label for label in labels) else "layer"
 
     def _in_segments(self, group: Node, steps: Sequence[Node]) -> str:
         """``A block applies input RMSNorm, attention and a residual addition, then …``."""
@@ -63,10 +65,11 @@ class Blocks:
                 parts.append(_listed(items))
                 before, added, items, seen = self._adds(step), added + 1, [], False
                 continue
-            name = lower(self._titles.base(step)) if self._role(step) == "norm" else self._mechanism(group, step)
-            if self._role(step) == "norm" and not seen:
+            is_norm = (self._role(step) or "").endswith("norm")
+            name = lower(self._titles.base(step)) if is_norm else self._mechanism(group, step)
+            if is_norm and not seen:
                 name = f"{f'post-{before}' if before else 'input'} {name}" if not items else name
-            elif self._role(step) == "norm":
+            elif is_norm:
                 name = f"{name} of its output"
             seen = seen or family in _MECHANISMS
             if name not in items:

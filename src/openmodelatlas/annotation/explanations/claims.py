@@ -38,7 +38,7 @@ class Claims:
         if own is None:
             return []
         norm = self._norm_before(node) if self._drafts.nodes[node.address].role == "residual addition" else None
-        context = self._own(norm) if norm is not None else None
+        context = self._own(norm) if norm is not None and not _is_torch(norm) else None
         if norm is None or context is None:
             return [own]
         return [
@@ -101,7 +101,7 @@ class Claims:
                 continue
             seen.add(maker.address)
             role = self._drafts.nodes[maker.address].role
-            if role == "norm" and maker.kind == "module" and maker in beside:
+            if (role or "").endswith("norm") and maker.kind == "module" and maker in beside:
                 return maker
             if role != "residual addition":
                 waiting += [port.tensor for port in maker.inputs]

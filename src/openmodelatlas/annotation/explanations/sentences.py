@@ -162,6 +162,7 @@ class Sentences:
 
     def _phrase(self, child: Node) -> tuple[str, str]:
         title = re.sub(r" \(\d+\)$", "", self._titles.of(child))
+        title = title.partition(":")[0] if child.kind == "loop" else title
         verb, _, rest = third_person(title, otherwise=self._verb(child)).partition(" ")
         return verb, f"{rest}{self._condition(child)}"
 

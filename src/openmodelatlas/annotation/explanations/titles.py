@@ -32,4 +32,5 @@ class Titles:
         """The title of a norm without what it is applied to: ``RMSNorm`` for ``RMSNorm before attention``."""
         title = self.of(node)
         draft = self._drafts.nodes.get(node.address)
-        return _PLACE.split(title, maxsplit=1)[0] if draft is not None and draft.role == "norm" else title
+        is_norm = draft is not None and (draft.role or "").endswith("norm")
+        return _PLACE.split(title, maxsplit=1)[0] if is_norm else title

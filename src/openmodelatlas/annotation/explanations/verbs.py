@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # Base form: third person, past. Titles that begin with any other word are nouns.
 VERBS: dict[str, tuple[str, str]] = {
     base: (third, past)
@@ -17,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
         average averages averaged
         bend bends bent
         bound bounds bounded
+        branch branches branched
         broadcast broadcasts broadcast
         build builds built
         cast casts cast
@@ -178,6 +181,8 @@ _NO_VERBS = frozenset(
 )
 _BARE = frozenset({"no", "each", "every", "all", "the", "a", "an", "room", "what", "softmax", "ones", "zeros"})
 _COUNTED = frozenset({"update", "window", "mask", "bias", "output"})
+_AND = re.compile(r" and ([a-z]+) (the|a|an|its) ")
+"""A second verb: `Multiply by the weights and add the bias`."""
 _PROPER = frozenset({"RMSNorm", "LayerNorm", "SwiGLU", "GeGLU", "SiTU", "MLP", "YaRN", "L2"})
 
 
@@ -224,12 +229,17 @@ def lower(title: str) -> str:
 
 def _inflected(title: str, form: int) -> str:
     first, space, rest = title.partition(" ")
-    verb = VERBS.get(first.lower()) or _regular(first.lower())
+    verb = _forms(first.lower())
     # `Add attention update`: what has a noun of its own as its head takes an article within a sentence.
     head = rest.partition(" of ")[0].rpartition(" ")[2]
+    rest = _AND.sub(lambda found: f" and {_forms(found[1])[form]} {found[2]} ", rest)
     if head in _COUNTED and rest.partition(" ")[0].lower() not in _DETERMINERS:
         rest = f"the {rest}"
     return f"{verb[form]}{space}{rest}"
+
+
+def _forms(verb: str) -> tuple[str, str]:
+    return VERBS.get(verb) or _regular(verb)
 
 
 def _regular(verb: str) -> tuple[str, str]:
