@@ -88,7 +88,7 @@ def test_shapes_are_written_as_in_the_field(samples: list[Any]) -> None:
         return shape_text(build_page(atlas, address).outputs[0].shape)
 
     assert output(sample, "layers/dense/block-output") == "[B batch, T positions, 7168 d]"
-    assert output(sample, "layers/dense/self-attn/query") == "[B batch, T positions, 8192 h·e]"
+    assert output(sample, "layers/dense/self-attn/query") == "[B batch, T positions, 8192 (h·e)]"
     assert output(sample, "layers/moe/mlp/experts/routed") == "[tokens routed to this expert, 7168 d]"
     assert output(running, "layers/first/stored") == "[B·T, 1–3 by layer, 7168 d, ?]"
     notes = [axis.note for axis in build_page(running, "layers/first/stored").outputs[0].shape or ()]
@@ -146,7 +146,7 @@ def test_every_page_names_the_source_and_what_was_passed_over(samples: list[Any]
         ("", "Runs `SampleForCausalLM` (17 operations), 61 layers."),
         ("layers", "61 transformer blocks, in order of execution: 1 dense block, 60 MoE blocks."),
         ("layers/dense/self-attn", "Runs `SampleAttention` (4 operations): Q proj, Softmax, Matmul."),
-        ("layers/moe/mlp/experts", "A loop in the model's code: 8 of 384 per token. Each round: Expert."),
+        ("layers/moe/mlp/experts", "A loop in the model’s code: 8 of 384 per token. Each round: Expert."),
         ("input-ids", "Handed in from outside: no recorded operation computes it."),
         ("embed-tokens", "Runs `torch.nn.Embedding`. Looks up one row of the weight matrix for every index."),
     ],

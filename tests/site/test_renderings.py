@@ -112,7 +112,7 @@ def hostile(samples: list[Any]) -> Page:
             return {key: spoil(item, key) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [spoil(item, name) for item in value]
-        kept = {"model", "address", "kind", "source", "tensor", "producer", "consumers", "owner", "readers", "file"}
+        kept = {"model", "address", "kind", "source", "others_are", "tensor", "producer", "consumers", "owner", "readers", "file"}
         kept |= {"level", "id"}
         if name == "url":
             return "javascript:alert(1)"

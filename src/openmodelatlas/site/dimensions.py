@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.errors import ShapeError
-from openmodelatlas.graph.document import SizeName
+from openmodelatlas.graph.document import Document, SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 from openmodelatlas.shapes.display import short
+from openmodelatlas.shapes.names import RUN_NAMES
 from openmodelatlas.shapes.parsing import parse
-from openmodelatlas.site.fields import PageDimension
+from openmodelatlas.site.fields import PageDimension, PageSize
 
 _SHOWN_VALUES = 6
 _SHOWN_GROUPS = 12
@@ -72,10 +75,12 @@ class DimensionWriter:
             )
         if isinstance(dimension, DataDependent):
             name = dimension.name
-            text = name.partition(" of `")[0]  # the loop that it changes in is told in the note
-            note = f"depends on values: decided by {dimension.depends_on}" if text == name else name
+            text, _, loop = name.partition(" of `")  # the loop that it changes in is told in the note
+            note = f"changes from round to round of `{loop}" if loop else "depends on values: decided by "
+            if not loop:
+                note += dimension.depends_on
             if dimension.bound:
-                note += f"; {dimension.bound}"
+                note += f"{',' if loop else ';'} {dimension.bound}"
             return PageDimension(
                 symbol=symbol, name=name, value=value, expression=None, kind="data-dependent", text=text, note=note
             )
@@ -96,10 +101,12 @@ class DimensionWriter:
                 symbol, name = short(parse(dimension.expression), self._symbols), None
             except ShapeError:  # an expression of a later grammar is still readable as it stands
                 symbol, name = dimension.expression, None
+        written = symbol.replace(",", ".")  # a comma ends an axis
         if dimension.value is not None:
-            text = f"{dimension.value} {symbol}"
+            # Of `3 K − 1` one could not tell that it is 3, namely K − 1.
+            text = f"{dimension.value} {written if size is not None else _bracketed(written)}"
         else:
-            text = f"{symbol} {name}" if name and name != symbol else symbol
+            text = f"{written} {name}" if name and name != symbol else written
         return PageDimension(
             symbol=symbol,
             name=name,
@@ -108,6 +115,11 @@ class DimensionWriter:
             kind="symbolic",
             text=text,
         )
+
+
+def _bracketed(symbols: str) -> str:
+    """An expression of several symbols in brackets; one symbol as it is."""
+    return symbols if re.fullmatch(r"[^\W\d][\w.]*", symbols) else f"({symbols})"
 
 
 _BY_LAYER = " by layer"
@@ -135,3 +147,22 @@ def shape_text(shape: Iterable[PageDimension] | None) -> str:
     if shape is None:
         return "not recorded"
     return f"[{', '.join(dimension.text for dimension in shape)}]"
+
+
+def page_sizes(document: Document) -> Iterator[PageSize]:
+    """What the letters in shapes stand for, those of the configuration with their sizes as published."""
+    probe = document.provenance.probes[0] if document.provenance.probes else {}
+    run = {"B": probe.get("batch"), "T": probe.get("tokens")}
+    for key, size in document.sizes.items():
+        value: Any = document.configuration
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if key in RUN_NAMES or isinstance(value, int):
+            small = run.get(key, probe.get("sizes", {}).get(key, value))
+            yield PageSize(
+                symbol=size.symbol.replace(",", "."),
+                name=size.name,
+                key=key,
+                value=value if isinstance(value, int) else None,
+                probe=small if isinstance(small, int) else None,
+            )

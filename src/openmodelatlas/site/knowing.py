@@ -29,10 +29,11 @@ class KnowledgeWriter:
         self._document = document
 
     def formulas(self, known: NodeKnowledge) -> tuple[PageFormula, ...]:
-        """The formulas of a node, its own first, then one for each further mechanism."""
-        own = len(known.formulas) - len(known.mechanisms)
-        names = (None,) * own + known.mechanisms if own >= 0 else (None,) * len(known.formulas)
-        return tuple(self._formula(item, name) for item, name in zip(known.formulas, names, strict=True))
+        """The formulas of a node, its own first; those of further mechanisms say whose they are."""
+        return tuple(
+            self._formula(item, item.mechanism if item.mechanism != known.mechanism else None)
+            for item in known.formulas
+        )
 
     def _formula(self, formula: Formula, name: str | None) -> PageFormula:
         return PageFormula(

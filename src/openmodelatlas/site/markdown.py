@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from openmodelatlas.annotation.counting import layers_text
+from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.site.dimensions import shape_text
-from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageChild, PageDimension
+from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageBranch, PageChild, PageDimension
 from openmodelatlas.site.knowing import places_text
 from openmodelatlas.site.latex import split, without_marks
 from openmodelatlas.site.paths import page_folder, to_root
@@ -91,6 +91,7 @@ def _head(page: Page) -> Iterator[str]:
 
 
 def _formulas(page: Page) -> Iterator[str]:
+    quotes_probe = False
     for formula in page.formulas:
         if formula.mechanism is not None:
             yield f"{plain(formula.mechanism.title)}:"
@@ -100,6 +101,9 @@ def _formulas(page: Page) -> Iterator[str]:
         yield f"{plain(formula.check.text)}{detail}"
         if formula.terms:
             yield "\n".join(f"- {math(term.latex)}: {plain(term.meaning)}" for term in formula.terms)
+        quotes_probe = quotes_probe or formula.check.error is not None
+    if quotes_probe and page.address:
+        yield f"The probe runs the model at small sizes: {_link(page, '', 'its sizes')}."
 
 
 def _explanation(page: Page) -> Iterator[str]:
@@ -114,7 +118,7 @@ def _explanation(page: Page) -> Iterator[str]:
 
 
 def _ports(page: Page) -> Iterator[str]:
-    lines = []
+    lines: list[str] = []
     for port in page.inputs:
         if port.origin is not None:
             origin = f" from {_link(page, port.origin.address, port.origin.label)}"
@@ -126,16 +130,17 @@ def _ports(page: Page) -> Iterator[str]:
         lines.append(
             f"- in: {_symbol(port.latex)}{code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}"
         )
-        lines += _notes(port.shape, port.note)
+        lines += [note for note in _notes(port.shape, port.note) if port.note or note not in lines]
         if port.others:
-            lines.append(f"  - other layers read {_links(page, port.others)}")
+            whose = "later rounds" if port.others_are == "rounds" else "other layers"
+            lines.append(f"  - {whose} read {_links(page, port.others)}")
     for output in page.outputs:
         word = "shape" if page.tensor is not None else "out"
         to = f" to {_links(page, output.readers)}" if output.readers and page.tensor is None else ""
         lines.append(
             f"- {word}: {_symbol(output.latex)}{code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}"
         )
-        lines += _notes(output.shape, output.note)
+        lines += [note for note in _notes(output.shape, output.note) if output.note or note not in lines]
         if output.others:
             lines.append(f"  - other layers give {_links(page, output.others)}")
     yield "\n".join(lines)
@@ -174,24 +179,23 @@ def _facts(page: Page) -> Iterator[str]:
         yield f"## How often\n\n{plain(page.repeat.note)}"
     if page.layers.branches:
         yield "## Branches"
-        for branch in page.layers.branches:
-            taken = "; ".join(
-                f"{plain(outcome)}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers
-            )
-            yield f"- {code(branch.test)} ({code(branch.file)}, {lines_text(branch.lines)}): {taken}"
-            if branch.elsewhere:
-                yield f"In other layers: {_links(page, branch.elsewhere)}."
+        yield "\n".join(
+            f"- {code(branch.test)} ({code(branch.file)}, {lines_text(branch.lines)}): {_taken(page, branch)}"
+            for branch in page.layers.branches
+        )
     if page.variations:
         yield "## What varies"
         yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
     others = [item for item in page.same_place if not item.here]
-    if others:
-        yield "## In other layers"
+    if others and page.kind in ("layer group", "model"):
+        yield "## In other layers" if len(others) < len(page.same_place) else "## Kinds of layers"
         yield "\n".join(
-            f"- {_link(page, item.address, item.label)} ({layers_text(item.members)})"
+            f"- {_link(page, item.address, item.label)}: {few_layers(item.members)}"
             + "".join(f"; {plain(text)}" for text in item.differs)
             for item in others
         )
+    elif others:
+        yield f"In other layers: {', '.join(_link(page, item.address, item.label) for item in others)}."
     if page.parameters.tensors:
         yield f"## Parameters ({page.parameters.count:,})"
         rows = [
@@ -204,6 +208,15 @@ def _facts(page: Page) -> Iterator[str]:
             for item in page.parameters.tensors
         ]
         yield _table(("name", "shape", "dtype", "elements"), rows)
+
+
+def _taken(page: Page, branch: PageBranch) -> str:
+    """Which layers went which way; on pages of other kinds than branches only which way these layers went."""
+    members = set(page.layers.members)
+    own = next((outcome for outcome, layers in branch.taken.items() if members and members <= set(layers)), None)
+    if own is not None and page.kind != "branch":
+        return f"{plain(own)} here"
+    return "; ".join(f"{plain(outcome)}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
 
 
 def _value(item: PageArgument) -> str:
@@ -294,9 +307,24 @@ def _about(page: Page) -> Iterator[str]:
             for item in about.constants
         ]
         yield _table(("number", "operation", "in the code", "layers"), rows)
+    if about.sizes:
+        yield "## Sizes"
+        yield (
+            "Shapes are written in these sizes. The probe runs the model with all its layers at small sizes; numbers "
+            "that are no sizes are as published."
+        )
+        sizes = [
+            (code(size.symbol), plain(size.name), code(size.key), _number(size.value), _number(size.probe))
+            for size in about.sizes
+        ]
+        yield _table(("symbol", "what", "key", "published", "in the probe"), sizes)
     yield "## Checks"
     words = {True: "holds", False: "fails", None: "not made"}
     yield "\n".join(f"- {words[check.passed]}: {plain(check.name)} — {plain(check.detail)}" for check in about.checks)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
 
 
 def _foot(page: Page) -> Iterator[str]:

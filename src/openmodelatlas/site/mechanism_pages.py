@@ -24,6 +24,7 @@ from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import crumb_label, heading
 
 _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
+_SYMBOL = re.compile(r"<([A-Za-z_]\w*)>|\{([A-Za-z_]\w*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +202,11 @@ def _place(builder: PageBuilder, node: Node, name: str, root: str) -> Place:
 
 
 def _formula_of(known: NodeKnowledge, name: str) -> Any:
-    """The formula of a mechanism on a node's page: the node's own first, then one for each further mechanism."""
-    if known.mechanism == name:
-        return known.formulas[0] if known.formulas else None
-    rest = known.formulas[len(known.formulas) - len(known.mechanisms) :] if known.mechanisms else ()
-    return dict(zip(known.mechanisms, rest, strict=False)).get(name)
+    """The formula of a mechanism on a node's page; where it was composed from operations, the node's own formula."""
+    for formula in known.formulas:
+        if formula.mechanism == name:
+            return formula
+    return known.formulas[0] if known.mechanism == name and known.formulas else None
 
 
 def _symbol(entry: Mechanism) -> Any:
@@ -227,10 +228,13 @@ def _note(entry: Mechanism, note: Note) -> str:
     def in_text(found: re.Match[str]) -> str:
         return f"${symbols[found[1]]}$" if found[1] in symbols else found[0]
 
+    def in_latex(found: re.Match[str]) -> str:
+        return symbols.get(found[1] or found[2], found[0])
+
     parts = []
     for kind, content in split(note.text):
         if kind == "latex":
-            parts.append(f"${content}$")
+            parts.append(f"${_SYMBOL.sub(in_latex, content)}$")
         elif kind == "code":
             parts.append(f"`{content}`")
         else:

@@ -50,23 +50,43 @@ class Neighbours:
 
     def readers(self, node: Node, producer: str | None, consumers: Iterable[str]) -> tuple[Crumb, ...]:
         """The nodes that read something ``node`` gives (``producer`` computes it), each named once, in order."""
-        made = self._order.get(producer if producer is not None else node.address, -1)
+        maker = producer if producer is not None else node.address
+        made = self._order.get(maker, -1)
         found: dict[str, Crumb] = {}
-        inside = f"{node.address}/"
         for address in consumers:
-            if node.kind == "layer group" and address.startswith(inside):
+            goes_round = self._order.get(address, made + 1) <= made
+            around = self._carrier(maker, address) if goes_round else None
+            within = node.kind != "tensor" and address.startswith(f"{node.address}/")
+            if within and (around is None or not _encloses(around, node)):
+                continue  # it does not leave the node
+            if within and around is not None and around.address == node.address and node.kind == "layer group":
                 crumb = Crumb(label="the next of these layers", address=node.address)
             else:
                 crumb = self._seen(node, address)
-                if self._order.get(address, made + 1) <= made and self._nodes[crumb.address].parent in (
-                    node.address,
-                    node.parent,
-                ):
-                    reader = self._nodes[address]
-                    later = "layer" if len(reader.members) > 1 and "layer group" in self._kinds(reader) else "round"
+                if around is not None and _encloses(around, node):
+                    later = "layer" if around.kind == "layer group" else "round"
                     crumb = Crumb(label=f"{crumb.label} of a later {later}", address=crumb.address)
             found.setdefault(crumb.label + crumb.address, crumb)
         return self._told_apart(tuple(found.values()))
+
+    def _carrier(self, producer: str, consumer: str) -> Node | None:
+        """What goes round between a tensor and one that reads it earlier in the order: a loop, or layers in a group."""
+        above = self._around(self._nodes[producer]) if producer in self._nodes else set()
+        current = self._nodes.get(consumer)
+        while current is not None:
+            if current.address in above and (
+                current.kind == "loop" or (current.kind == "layer group" and len(current.members) > 1)
+            ):
+                return current
+            current = self._nodes.get(current.parent) if current.parent is not None else None
+        return None
+
+    def rounds_of(self, node: Node, tensors: Iterable[str]) -> bool:
+        """Whether later rounds of the loop that ``node`` is or lies in read ``tensors``, and not other layers."""
+        current: Node | None = node
+        while current is not None and current.kind != "loop":
+            current = self._nodes.get(current.parent) if current.parent is not None else None
+        return current is not None and all(tensor.startswith(f"{current.address}/") for tensor in tensors)
 
     def _told_apart(self, crumbs: tuple[Crumb, ...]) -> tuple[Crumb, ...]:
         """Links of equal names say what they are in."""
@@ -81,13 +101,6 @@ class Neighbours:
     def _around_label(self, address: str) -> str:
         node = self._nodes.get(address)
         return crumb_label(self._nodes[node.parent]) if node is not None and node.parent is not None else ""
-
-    def _kinds(self, node: Node) -> set[str]:
-        kinds: set[str] = set()
-        while node.parent is not None:
-            node = self._nodes[node.parent]
-            kinds.add(node.kind)
-        return kinds
 
     def _seen(self, node: Node, target: str) -> Crumb:
         current = self._nodes.get(target)
@@ -113,3 +126,7 @@ class Neighbours:
             around.add(node.parent)
             node = self._nodes[node.parent]
         return around
+
+
+def _encloses(outer: Node, node: Node) -> bool:
+    return node.address == outer.address or node.address.startswith(f"{outer.address}/")

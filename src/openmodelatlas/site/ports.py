@@ -103,9 +103,21 @@ class PortWriter:
             source=port.source,
             via=tuple(self._neighbours.step(address) for address in port.via),
             others=self._others(node, port.others),
-            note=note,
+            note=note or (None if is_parameter or self._is_read(node, port) else "no operation here reads it"),
             latex=latex,
+            others_are="rounds" if self._neighbours.rounds_of(node, port.others) else "layers",
         )
+
+    def _is_read(self, node: Node, port: Port) -> bool:
+        """Whether something inside a layer, module or function computes with what it is handed."""
+        inside = [child for child in node.children if self._nodes[child].kind != "tensor"]
+        if node.kind not in ("layer group", "module", "function") or not inside:
+            return True
+        passed = (output.tensor for step in port.via if step in self._nodes for output in self._nodes[step].outputs)
+        facts = [self._fact(tensor) for tensor in (port.tensor, *passed)]
+        readers = [reader for fact in facts if fact is not None for reader in fact.consumers]
+        given = {output.tensor for output in node.outputs}
+        return port.tensor in given or any(reader.startswith(f"{node.address}/") for reader in readers)
 
     def output(self, node: Node, port: Port, latex: str | None = None) -> PageOutput:
         """Something that ``node`` gives, with its symbol if it has one."""

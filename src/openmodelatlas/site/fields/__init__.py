@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.site.fields.atlas import PageAtlas, PageCheck, PageConstant, PageProvenance
+from openmodelatlas.site.fields.atlas import PageAtlas, PageCheck, PageConstant, PageProvenance, PageSize
 from openmodelatlas.site.fields.code import PageBranch, PageCode, PageLayers, PageRepeat, PageUnreached, PageVariation
 from openmodelatlas.site.fields.knowledge import (
     PageDifference,
@@ -46,6 +46,7 @@ __all__ = [
     "PageProvenance",
     "PageRepeat",
     "PageSamePlace",
+    "PageSize",
     "PageSpan",
     "PageStatement",
     "PageSymbol",

@@ -55,6 +55,24 @@ class PageConstant(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[int, ...]
 
 
+class PageSize(msgspec.Struct, frozen=True, kw_only=True):
+    """A size by which shapes are written.
+
+    Attributes:
+        symbol: as shapes write it, ``d``.
+        name: in words, ``hidden size``.
+        key: of the configuration; ``B``, ``T`` and ``P`` are sizes of a run.
+        value: as published, in elements; ``null`` for sizes of a run.
+        probe: in the probe whose values the pages quote; ``null`` where that has none.
+    """
+
+    symbol: str
+    name: str
+    key: str
+    value: int | None
+    probe: int | None
+
+
 class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
     """What concerns the whole atlas; on the model's page only.
 
@@ -67,6 +85,7 @@ class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
         configuration_defaults: keys that came from the class rather than the published file.
         choices: what the shrinking did with each key, for the probes.
         probes: the probes with their sizes.
+        sizes: what the letters in shapes stand for, and how large the sizes are in the probe.
     """
 
     nodes: int
@@ -77,3 +96,4 @@ class PageAtlas(msgspec.Struct, frozen=True, kw_only=True):
     configuration_defaults: tuple[str, ...]
     choices: tuple[dict[str, Any], ...]
     probes: tuple[dict[str, Any], ...]
+    sizes: tuple[PageSize, ...] = ()

@@ -70,7 +70,7 @@ class PageSamePlace(msgspec.Struct, frozen=True, kw_only=True):
         label: of the group of layers.
         address: of the place.
         members: the layers (from 1).
-        differs: what differs there from this page's layers, each as a sentence without a full stop.
+        differs: what differs between the two groups of layers, each as a sentence without a full stop.
         here: whether it is this page's own group.
     """
 

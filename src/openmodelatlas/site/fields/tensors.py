@@ -24,7 +24,8 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
         source: where it comes from.
         via: the views, transpositions and casts that it passes on the way, in order.
         others: what other members read here instead, such as the block before of the same kind.
-        note: reason for what is missing.
+        others_are: whose ``others`` are: those of other layers, or of later rounds of a loop.
+        note: reason for what is missing; for what is handed over and not read inside, that.
         latex: its symbol; ``null`` where no role gives it one.
     """
 
@@ -40,6 +41,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Crumb, ...]
     note: str | None
     latex: str | None = None
+    others_are: Literal["layers", "rounds"] = "layers"
 
 
 class PageOutput(msgspec.Struct, frozen=True, kw_only=True):
