@@ -326,7 +326,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "diag_embed": ("input", "Puts its elements on the diagonal of new matrices."),
     "contiguous": ("input", "Stores the same elements in row-major order."),
     "clone": ("input", "Copies its input."),
-    "detach": ("input", "Takes the same values out of the gradient's reach."),
+    "detach": ("input", "Takes the same values out of the gradient’s reach."),
     "to": ("input dtype", "Converts its input[ to {dtype}]."),
     "type_as": ("input other", "Converts its input to the element type of another tensor."),
     "float": ("input", "Converts its input to float32."),

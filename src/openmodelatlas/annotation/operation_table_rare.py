@@ -88,7 +88,7 @@ RARE: dict[str, tuple[str, str]] = {
     "as_strided": ("input size stride storage_offset", "Reads memory under another shape and other strides."),
     "resolve_conj": ("input", "Reads the same elements."),
     "requires_grad": ("input requires_grad", "Notes whether gradients are wanted; nothing is computed."),
-    "data": ("input", "Reads the same elements out of the gradient's reach."),
+    "data": ("input", "Reads the same elements out of the gradient’s reach."),
     "short": ("input", "Converts its input to int16."),
     "byte": ("input", "Converts its input to uint8."),
     "atleast_1d": ("input", "Gives its input at least one axis."),

@@ -137,7 +137,7 @@ INVARIANTS: dict[str, Callable[[Document], Iterator[Fault]]] = {
     "operations read tensors that are there": _operands,
     "every tensor has one producer": _producers,
     "every layer is in exactly one variant": _members,
-    "parameters add up to the model's total": _parameters,
+    "parameters add up to the model’s total": _parameters,
     "every cited file is in the bundle": _files,
 }
 

@@ -89,8 +89,8 @@ def _formula(board: Board, node: Node, place: Place, twin: Node) -> Formula:
     )
     latex = [rf"\htmlData{{light={term.id}}}{{{term.latex}}}" for term in terms]
     detail = (
-        "Here the statement passes the update on: its result is the very tensor that comes in. Layers that take the "
-        "other way add it to the sum that they carry."
+        "Here the statement passes the update on: its result is the very tensor that comes in. Other layers add it "
+        "to the sum that they carry."
     )
     return Formula(
         latex=f"{latex[0]} = {latex[1]} + {latex[2]}",

@@ -111,7 +111,8 @@ def _group(content: Content) -> Found:
     updates = [update for update in UPDATES if update in updates]
     what = " and the ".join(updates)
     one = "One layer" if content.node.count == 1 else "Layers of one structure"
-    sentence = f"{one}: {'it adds' if content.node.count == 1 else 'each adds'} the {what} to the residual stream."
+    computes = "it computes" if content.node.count == 1 else "each computes"
+    sentence = f"{one}: {computes} the {what} of the residual stream."
     return "", sentence if what else f"{one}.", "layer", None
 
 

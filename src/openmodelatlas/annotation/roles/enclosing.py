@@ -87,14 +87,14 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
     titles = list(dict.fromkeys(draft.title or "" for draft in chosen))
     if not titles:
         draft.title = f"Branch on `{test}`"
-        draft.sentence = f"Goes different ways in different layers, by `{test}`; no operation of its own runs."
+        draft.sentence = f"Layers go different ways here, as `{test}` decides; no operation of its own runs."
         draft.role = "branch"
     elif len(titles) == 1:
         draft.title, draft.role, draft.family = titles[0], chosen[0].role, chosen[0].family
         draft.sentence = chosen[0].sentence
     elif len(titles) <= 3 and len(content.node.children) <= 2:
         draft.title = " or ".join([titles[0], *(title[:1].lower() + title[1:] for title in titles[1:])])
-        draft.sentence = f"One of these runs, by `{test}`."
+        draft.sentence = "Each layer has one of them."
         families = {option.family for option in chosen}
         if families <= {"attention", "state"}:
             draft.label = "Attention"
