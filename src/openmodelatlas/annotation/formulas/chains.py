@@ -13,7 +13,7 @@ from openmodelatlas.annotation.formulas.calls import Call, Operand, is_operation
 from openmodelatlas.annotation.formulas.entry import UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, as_list, evaluated
 from openmodelatlas.annotation.formulas.single import NOT_RUN, compared
-from openmodelatlas.annotation.formulas.terms import Symbols
+from openmodelatlas.annotation.formulas.symbols import Symbols
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
 from openmodelatlas.annotation.knowledge import FormulaCheck
 from openmodelatlas.graph.document import Document, Node

@@ -7,7 +7,8 @@ from openmodelatlas.annotation.formulas.chains import Chain, is_transparent
 from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
 from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.single import ids_of
-from openmodelatlas.annotation.formulas.terms import Symbols, Terms
+from openmodelatlas.annotation.formulas.symbols import Symbols
+from openmodelatlas.annotation.formulas.terms import Terms
 from openmodelatlas.annotation.formulas.writing import Piece, Writer
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck
 
@@ -55,7 +56,7 @@ class _Composer:
 
     def __init__(self, chain: Chain, symbols: Symbols) -> None:
         draft = symbols.drafts.nodes[chain.node.address]
-        self.terms = Terms(symbols, draft.symbols, ids_of(draft))
+        self.terms = Terms(symbols, symbols.page(chain.node.address), ids_of(draft))
         self.lines: list[str] = []
         self._chain = chain
         self._symbols = symbols
@@ -97,10 +98,7 @@ class _Composer:
         return self._writer(call).piece(call)
 
     def _writer(self, call: Call) -> Writer:
-        symbols = self._symbols
-        return Writer(
-            symbols.document.sizes, lambda operand: self._piece(operand, call), symbols.shape, symbols.spans.text
-        )
+        return self._symbols.writer(lambda operand: self._piece(operand, call))
 
     def _piece(self, operand: Operand, reader: Call, *, matrix: bool = False) -> Piece:
         """What stands for an operand: the term of a tensor, or the expression that computes it."""

@@ -8,7 +8,7 @@ from openmodelatlas.annotation.formulas import single
 from openmodelatlas.annotation.formulas.calls import Call, Operand, in_order, named_call
 from openmodelatlas.annotation.formulas.entry import Entry
 from openmodelatlas.annotation.formulas.evaluate import Values
-from openmodelatlas.annotation.formulas.terms import Symbols
+from openmodelatlas.annotation.formulas.symbols import Symbols
 from openmodelatlas.annotation.kernel_specs import specs
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
 from openmodelatlas.capture.standins.registry import KernelSpec

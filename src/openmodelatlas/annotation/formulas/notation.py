@@ -46,6 +46,14 @@ def variable_latex(name: str) -> str:
     return rf"\mathtt{{{escaped(name)}}}"
 
 
+def marked(symbol: str, count: int) -> str:
+    """A symbol with at most two primes, or else a number."""
+    if count == 0:
+        return symbol
+    mark = "'" * count if count < 3 else f"^{{({count})}}"
+    return f"{{{symbol}}}{mark}" if "^" in symbol else f"{symbol}{mark}"
+
+
 def parameter_latex(name: str, axes: int) -> str:
     r"""A parameter: ``W_{\mathrm{q\_proj}}`` for a matrix of ``q_proj``, ``w``, ``b`` for vectors."""
     parts = [part for part in name.partition(" @ ")[0].split(".") if part != "*" and not part.isdigit()]
@@ -110,7 +118,7 @@ def dimension_words(dimension: Dimension, sizes: Mapping[str, SizeName]) -> str:
             symbols = dimension.expression
         return symbols if dimension.value is None else f"{dimension.value} {symbols}"
     if isinstance(dimension, DataDependent):
-        return dimension.name
+        return dimension.name.partition(" of `")[0]
     if isinstance(dimension, Varying):
         return " or ".join(str(value) for value in sorted(set(dimension.values))[:4])
     return "?"

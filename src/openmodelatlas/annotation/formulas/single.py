@@ -12,9 +12,10 @@ import numpy as np
 from openmodelatlas.annotation.formulas.calls import Call, Operand
 from openmodelatlas.annotation.formulas.entry import MATRIX_PRODUCTS, Pairs, UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, applied, arguments_of, as_list, evaluated, read
-from openmodelatlas.annotation.formulas.terms import Symbols, Terms
+from openmodelatlas.annotation.formulas.symbols import Symbols
+from openmodelatlas.annotation.formulas.terms import Terms
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
-from openmodelatlas.annotation.formulas.writing import Piece, Writer
+from openmodelatlas.annotation.formulas.writing import Piece
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck
 from openmodelatlas.annotation.material import Draft
 from openmodelatlas.graph.document import Document
@@ -46,7 +47,7 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
         check: the verdict.
     """
     draft = symbols.drafts.nodes[call.node.address]
-    terms = Terms(symbols, draft.symbols, ids_of(draft), matrix=call.name in MATRIX_PRODUCTS)
+    terms = Terms(symbols, symbols.page(call.node.address), ids_of(draft), matrix=call.name in MATRIX_PRODUCTS)
     outputs = [port.tensor for port in call.node.outputs]
     places = symbols.spans.results(call.node, len(outputs))
     lines = symbols.spans.operands(call)
@@ -62,7 +63,7 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
     def piece(operand: Operand) -> Piece:
         return terms.tensor(operand.name, lines.get(operand))
 
-    writer = Writer(symbols.document.sizes, piece, symbols.shape, symbols.spans.text)
+    writer = symbols.writer(piece)
     together = r",\, ".join(left)
     result = together if len(left) == 1 else f"({together})" if left else r"\mathrm{value}"
     latex = writer.sentence(call, result)

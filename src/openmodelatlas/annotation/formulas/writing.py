@@ -16,12 +16,14 @@ from openmodelatlas.annotation.formulas.notation import (
     number_latex,
     variable_latex,
 )
+from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.graph.document import SizeName
-from openmodelatlas.shapes.dimension import Dimension
+from openmodelatlas.shapes.dimension import Dimension, Symbolic
 
 _PLACE = re.compile(r"<(\w+)([+*!.^]?)(?::(\w+)(?:=(\w+))?)?>")
 _LEVELS = {"": 0, "+": SUM, "*": PRODUCT, "!": PREFIX, ".": SYMBOL, "^": ATOM}
 _ABSENT = "\0"
+_JOINING = frozenset({"cat", "stack", "hstack", "vstack"})
 
 Path = tuple[int, ...]
 """Where an item stands in an argument: its place in the list, then in the slice."""
@@ -53,6 +55,7 @@ class Writer:
         shape: gives the axes of an operand; empty if they are not known.
         text: gives the code of an argument, or of an item in it, that has no published value; ``None`` if it is not
             found.
+        scaling: finds the sizes whose roots numbers are; ``None`` leaves numbers as they are.
     """
 
     def __init__(
@@ -61,8 +64,10 @@ class Writer:
         tensor: Callable[[Operand], Piece],
         shape: Callable[[Operand], Sequence[Dimension]],
         text: Callable[[Call, str, Path], str | None],
+        scaling: Scaling | None = None,
     ) -> None:
         self._sizes = sizes
+        self._scaling = scaling
         self._tensor = tensor
         self._shape = shape
         self._text = text
@@ -111,13 +116,16 @@ class Writer:
         return r",\,".join(shown) if shown and len(shown) == len(axes) else _ABSENT
 
     def _axis_name(self, call: Call, axis: int) -> str:
+        """An axis by the name of its size, where it is the only one with that name; joining changes a size."""
         shape = self._shape(call.operands[0]) if call.operands else ()
-        if -len(shape) <= axis < len(shape):
-            label = dimension_latex(shape[axis], self._sizes)
+        if -len(shape) <= axis < len(shape) and call.name not in _JOINING:
+            size = shape[axis]
+            label = dimension_latex(size, self._sizes)
             others = [dimension_latex(each, self._sizes) for each in shape]
-            if label is not None and others.count(label) == 1:
+            plain = not isinstance(size, Symbolic) or size.expression in self._sizes
+            if label is not None and plain and others.count(label) == 1:
                 return label
-        return rf"\text{{axis }}{axis}"
+        return r"\text{last axis}" if axis == -1 else rf"\text{{axis }}{axis}"
 
     def _size(self, call: Call, name: str, value: Any, level: int) -> str:
         shape = self._shape(call.operands[0]) if call.operands else ()
@@ -130,6 +138,12 @@ class Writer:
         label = dimension_latex(dimension, self._sizes)
         size = getattr(dimension, "value", None)
         return label if label is not None else str(size) if size is not None else "n"
+
+    def _offset(self, call: Call, name: str, value: Any, level: int) -> str:
+        """What is added to an index: `` + 1``, `` - 1``, or nothing for 0."""
+        if isinstance(value, int) and not isinstance(value, bool) and isinstance(call.published.get(name, 0), int):
+            return f" {'-' if value < 0 else '+'} {abs(value)}" if value else ""
+        return f" + {self._value(call, name, value).within(PRODUCT)}"
 
     def _width(self, call: Call, name: str, value: Any, level: int) -> str:
         shape = self._shape(value) if isinstance(value, Operand) else ()
@@ -239,6 +253,9 @@ class Writer:
                 return symbol(variable_latex(text) if text.isidentifier() else rf"\mathtt{{{escaped(text)}}}")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return Piece(rf"{{{number_latex(value)}}}_{{\text{{probe}}}}", SYMBOL)
+        rooted = self._scaling.latex(value, published) if self._scaling is not None else None
+        if rooted is not None:
+            return Piece(rooted, PRODUCT if r"\," in rooted else ATOM)
         if isinstance(published, int | float):
             return _number(published)
         if isinstance(published, dict) and "float" in published:
@@ -255,6 +272,7 @@ class Writer:
         "axis": _axis,
         "size": _size,
         "width": _width,
+        "offset": _offset,
         "scalar": _scalar,
         "tensor": _operand,
         "list": _list,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.scopes import Scopes
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 
 STREAM = {"block output": "x_n", "next running sum": "s_n", "embedding": "x_n", "stored sums": "S_n"}
@@ -33,6 +34,12 @@ WEIGHTS = {
     "token embedding": r"E",
     "position embedding": r"P",
 }
+
+NORMED = {"query latent": "q", "key-value latent": "kv", "queries": "q", "keys": "k", "values": "v"}
+"""Indices of gains, by what is normalised, where a layer has several norms."""
+
+LETTERS = {"decay bias": "b", "decay rate": "A"}
+"""Parameters that are no matrices."""
 
 PROJECTED = {
     "queries": "q",
@@ -68,16 +75,14 @@ PARTS = {
 def give_symbols(board: Board, drafts: Drafts) -> None:
     """Symbols of tensors in order of execution, then of parameters, then what a page calls a layer's inputs.
 
-    Within a function or module no two tensors have one symbol; primes tell them apart.
+    On the page of a function or module no two tensors have one symbol; names of the code and primes tell them apart.
     """
     symbols = drafts.tensor_symbols
     view = board.view
-    used: dict[str, set[str]] = {}
+    scopes = Scopes(board, symbols)
     for address, node in view.nodes.items():
         if not view.computes(node):
             continue
-        scope = used.setdefault(node.parent or "", set())
-        scope.update(symbols[root] for tensor in view.inputs(address) if (root := view.root(tensor)) in symbols)
         for port in node.outputs:
             if node.plumbing:
                 source = symbols.get(view.root(port.tensor))
@@ -87,8 +92,9 @@ def give_symbols(board: Board, drafts: Drafts) -> None:
             symbol = _symbol_of(board, address, port.tensor)
             if symbol is not None:
                 fixed = board.kinds.get(port.tensor) in FIXED
-                symbols[port.tensor] = symbol if fixed else primed(symbol, scope)
-                scope.add(symbols[port.tensor])
+                given = scopes.name(address, port.tensor, symbol, fixed=fixed)
+                if given is not None:
+                    symbols[port.tensor] = given
     _parameters(board, drafts)
     for group in view.leaf_groups:
         _layer_inputs(board, drafts, group)
@@ -109,18 +115,6 @@ def _symbol_of(board: Board, address: str, tensor: str) -> str | None:
         and symbol.startswith(r"\hat")
     ):
         return symbol.replace(r"\hat", r"\tilde", 1)
-    return symbol
-
-
-def primed(symbol: str, used: set[str]) -> str:
-    """The symbol with as many primes as tell it from those used beside it."""
-    if symbol not in used:
-        return symbol
-    for count in range(1, 99):
-        prime = "'" * count if count < 3 else f"^{{({count})}}"
-        candidate = f"{{{symbol}}}{prime}" if "^" in symbol else symbol + prime
-        if candidate not in used:
-            return candidate
     return symbol
 
 
@@ -147,13 +141,24 @@ def _parameters(board: Board, drafts: Drafts) -> None:
             continue
         weights = [tensor for tensor in view.inputs(address) if view.is_weight(tensor)]
         if place.name == "gain" or place.name in ("layer norm", "rms norm"):
+            index = NORMED.get(board.kind(view.output(address)) or "", "")
             for tensor, symbol in zip(weights, (r"\gamma", "b"), strict=False):
-                _symbol(board, drafts, tensor, symbol)
+                _symbol(board, drafts, tensor, f"{symbol}_{{{index}}}" if index else symbol)
+            continue
+        if place.name == "short convolution":
+            index = PROJECTED.get(board.kind(view.output(address)) or "", "")
+            for tensor in weights:
+                letter = "w" if len(view.shape(tensor)) > 1 else "b"
+                _symbol(board, drafts, tensor, f"{letter}_{{{index}}}" if index else letter)
+            continue
+        if place.name in LETTERS:
+            for tensor in weights:
+                _symbol(board, drafts, tensor, LETTERS[place.name])
             continue
         letters = WEIGHTS.get(place.name)
         if place.name == "projection":
-            letter = PROJECTED.get(board.kind(place.x) or "")
-            letters = f"W_{{{letter}}}" if letter is not None else None
+            projected = PROJECTED.get(board.kind(place.x) or "")
+            letters = f"W_{{{projected}}}" if projected is not None else None
         if letters is None:
             continue
         for tensor in weights:

@@ -41,7 +41,9 @@ def name_tensors(board: Board, names: Names, drafts: Drafts) -> None:
         result = name.result if name is not None else ""
         if kind is not None and (not result or kind in SENTENCES):
             normalised = not result and producer is not None and _normalises(board, producer, kind)
-            result = ("normalised " if normalised else "") + (KINDS[kind].noun if kind in KINDS else kind)
+            result = KINDS[kind].noun if kind in KINDS else kind
+            if normalised and not result.startswith("normalised"):
+                result = f"normalised {result}"
         if not result:
             result = names.noun(address)
         if producer is not None and len(view.outputs(producer)) > 1:

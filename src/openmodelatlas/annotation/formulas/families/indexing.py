@@ -356,14 +356,14 @@ ENTRIES: dict[str, Entry] = {
         r"\operatorname{tril}_{<diagonal>}(<input>) || \operatorname{tril}(<input>)",
         PREFIX,
         _triangle(np.tril),
-        definition=r"\begin{cases} {<input>}_{ij} & j \le i + <diagonal*> \\ 0 & \text{else} \end{cases} || "
+        definition=r"\begin{cases} {<input>}_{ij} & j \le i<diagonal:offset> \\ 0 & \text{else} \end{cases} || "
         r"\begin{cases} {<input>}_{ij} & j \le i \\ 0 & \text{else} \end{cases}",
     ),
     "triu": Entry(
         r"\operatorname{triu}_{<diagonal>}(<input>) || \operatorname{triu}(<input>)",
         PREFIX,
         _triangle(np.triu),
-        definition=r"\begin{cases} {<input>}_{ij} & j \ge i + <diagonal*> \\ 0 & \text{else} \end{cases} || "
+        definition=r"\begin{cases} {<input>}_{ij} & j \ge i<diagonal:offset> \\ 0 & \text{else} \end{cases} || "
         r"\begin{cases} {<input>}_{ij} & j \ge i \\ 0 & \text{else} \end{cases}",
     ),
     "copy": Entry(r"<src>", ATOM, lambda input, src: np.array(np.broadcast_to(src, input.shape))),

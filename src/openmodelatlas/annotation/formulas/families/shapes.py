@@ -179,7 +179,11 @@ ENTRIES: dict[str, Entry] = {
         PREFIX,
         lambda input, source, destination: np.moveaxis(input, flat(source), flat(destination)),
     ),
-    "squeeze": Entry(_named("squeeze"), PREFIX, squeeze),
+    "squeeze": Entry(
+        r"\operatorname{squeeze}(<input>;\ <dim>) || \operatorname{squeeze}(<input>)",
+        PREFIX,
+        squeeze,
+    ),
     "unsqueeze": Entry(_named("unsqueeze", r"<input>;\ <dim>"), PREFIX, unsqueeze),
     "expand": Entry(_named("expand", r"<input>;\ <sizes:list>"), PREFIX, expand),
     "expand_as": Entry(
