@@ -68,14 +68,14 @@ DETAILS = (
         3, K2, "mixture of experts", "inside", r"Add the shared experts \|[^\n]*reads Routed experts, Shared experts"
     ),
     # 4: neighbouring pairs with real indices; one key for all heads.
-    Detail(4, K2, "rotary-pairs", "formula", r"x_2i c'_i - x_2i\+1"),
+    Detail(4, K2, "rotary-pairs", "formula", r"\w+_2i \S+ - \w+_2i\+1 \S+"),
     Detail(4, K2, "rotary-pairs", "explanation", r"pairs are neighbours \(2i, 2i \+ 1\)"),
     Detail(4, K2, "rotary-pairs", "in", r"\[B batch, 1, T positions, 64 d_rope\]"),
     # 5: both corrections of YaRN, each as a number and as a formula.
     Detail(5, K2, "yarn", "attributes", r"attention_scaling = 1.0"),
     Detail(5, K2, "yarn", "formula", r"a = \\fracm\(.*\)m\("),
     Detail(5, K2, "=layers/moe/self-attn", "explanation", r"`self.scaling` is 0.130861: `yarn_apply_mscale"),
-    Detail(5, K2, "scaled-dot-product-attention", "formula", r"c = \\fracm\^2\\sqrtD"),
+    Detail(5, K2, "scaled-dot-product-attention", "formula", r"\\fracm\^2\\sqrt"),
     # 6: the place of epsilon in the L2 norm.
     Detail(6, LINEAR, "l2-norm", "formula", r"\\sqrt\\sum_j=1\^K .*\+ \\varepsilon"),
     Detail(6, LINEAR, "l2-norm", "explanation", r"10\^\{-6\}\$ is added to the sum, inside the root"),
@@ -128,9 +128,9 @@ DETAILS = (
         r"Checkpoints may hold more elements than heads; the surplus is not used",
     ),
     # 11: the two decays.
-    Detail(11, K3, "bounded-decay", "formula", r"\\ell\\, \\sigma\\!\\big\(e\^A ?(\\,|\\odot) \(\w \+ b\)\\big\)"),
+    Detail(11, K3, "bounded-decay", "formula", r"\\ell\S* \\sigma\S*\(e\^A ?(\\,|\\odot) \(\S+ \+ \S+\)"),
     Detail(11, K3, "bounded-decay", "verdict", r"^checked"),
-    Detail(11, LINEAR, "softplus-decay", "formula", r"-e\^A \\odot \\log\\!\\big\(1 \+ e\^\w \+ b"),
+    Detail(11, LINEAR, "softplus-decay", "formula", r"-e\^A \\odot \\log\S*\(1 \+ e\^"),
     Detail(11, LINEAR, "softplus-decay", "explanation", r"\$-e\^\{A\}\$ multiplies the softplus"),
     # 12: bounds of SiTU, widths on every edge, factored projections, no rotation.
     Detail(12, K3, "situ", "explanation", r"4 for the gate, 25 for the up branch"),
