@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.annotation.explanations.code import Syntax
-from openmodelatlas.annotation.explanations.verbs import is_imperative, lower, noun_phrase, past, third_person
+from openmodelatlas.annotation.explanations.verbs import base_form, lower, past, third_person
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Branch, Lines, Node, Port
@@ -110,8 +110,7 @@ class Branches:
             if child.plumbing:
                 continue
             title = self._title(child)
-            verb = "compute" if child.kind == "operation" else "apply"
-            steps.append(lower(title) if is_imperative(title) else f"{verb} {noun_phrase(title)}")
+            steps.append(base_form(title, otherwise="compute" if child.kind == "operation" else "apply"))
         return list(dict.fromkeys(steps))
 
     def _passed_on(self, node: Node) -> tuple[Port, Port] | None:

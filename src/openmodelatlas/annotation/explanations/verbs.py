@@ -201,6 +201,12 @@ def third_person(title: str, *, otherwise: str = "computes") -> str:
     return _inflected(title, 0) if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
 
 
+def base_form(title: str, *, otherwise: str = "compute") -> str:
+    """``add the attention update``, as several do it."""
+    first, space, rest = title.partition(" ")
+    return f"{first.lower()}{space}{_with_article(rest)}" if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
+
+
 def past(title: str, *, otherwise: str = "computed") -> str:
     """``added the attention update``."""
     return _inflected(title, 1) if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
@@ -230,12 +236,15 @@ def lower(title: str) -> str:
 def _inflected(title: str, form: int) -> str:
     first, space, rest = title.partition(" ")
     verb = _forms(first.lower())
-    # `Add attention update`: what has a noun of its own as its head takes an article within a sentence.
-    head = rest.partition(" of ")[0].rpartition(" ")[2]
-    rest = _AND.sub(lambda found: f" and {_forms(found[1])[form]} {found[2]} ", rest)
-    if head in _COUNTED and rest.partition(" ")[0].lower() not in _DETERMINERS:
-        rest = f"the {rest}"
+    rest = _AND.sub(lambda found: f" and {_forms(found[1])[form]} {found[2]} ", _with_article(rest))
     return f"{verb[form]}{space}{rest}"
+
+
+def _with_article(rest: str) -> str:
+    """``Add attention update``: what has a noun of its own as its head takes an article within a sentence."""
+    head = rest.partition(" of ")[0].rpartition(" ")[2]
+    takes_one = head in _COUNTED and rest.partition(" ")[0].lower() not in _DETERMINERS
+    return f"the {rest}" if takes_one else rest
 
 
 def _forms(verb: str) -> tuple[str, str]:
