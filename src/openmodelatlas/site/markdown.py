@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 
 from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.site.dimensions import shape_text
-from openmodelatlas.site.fields import Crumb, Page, PageArgument, PageBranch, PageChild, PageDimension
+from openmodelatlas.site.fields import (
+    Crumb,
+    Page,
+    PageArgument,
+    PageBranch,
+    PageChild,
+    PageDimension,
+    PageInput,
+    PageOutput,
+)
 from openmodelatlas.site.knowing import places_text
 from openmodelatlas.site.latex import split, without_marks
 from openmodelatlas.site.paths import page_folder, to_root
@@ -128,7 +137,7 @@ def _ports(page: Page) -> Iterator[str]:
             origin = ""
         via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
         lines.append(
-            f"- in: {_symbol(port.latex)}{code(port.name)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}"
+            f"- in: {_symbol(port.latex)}{_name(port)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}"
         )
         lines += [note for note in _notes(port.shape, port.note) if port.note or note not in lines]
         if port.others:
@@ -138,7 +147,7 @@ def _ports(page: Page) -> Iterator[str]:
         word = "shape" if page.tensor is not None else "out"
         to = f" to {_links(page, output.readers)}" if output.readers and page.tensor is None else ""
         lines.append(
-            f"- {word}: {_symbol(output.latex)}{code(output.name)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}"
+            f"- {word}: {_symbol(output.latex)}{_name(output)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}"
         )
         lines += [note for note in _notes(output.shape, output.note) if output.note or note not in lines]
         if output.others:
@@ -148,6 +157,10 @@ def _ports(page: Page) -> Iterator[str]:
         made = page.tensor.origin
         yield f"Produced by {_link(page, made.address, made.label)}." if made is not None else ""
         yield f"Read by {_links(page, page.tensor.readers)}." if page.tensor.readers else ""
+
+
+def _name(port: PageInput | PageOutput) -> str:
+    return code(port.name) + (f" ({plain(port.title)})" if port.title else "")
 
 
 def _symbol(latex: str | None) -> str:

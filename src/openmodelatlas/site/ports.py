@@ -8,6 +8,7 @@ from openmodelatlas.graph.document import Document, Node, Port, TensorFact
 from openmodelatlas.site.dimensions import DimensionWriter
 from openmodelatlas.site.fields import Crumb, PageDimension, PageInput, PageOutput
 from openmodelatlas.site.neighbours import Neighbours
+from openmodelatlas.site.words import crumb_label
 
 Shape = tuple[PageDimension, ...]
 
@@ -105,6 +106,7 @@ class PortWriter:
             others=self._others(node, port.others),
             note=note or (None if is_parameter or self._is_read(node, port) else "no operation here reads it"),
             latex=latex,
+            title=self._title(node.inputs, port),
             others_are="rounds" if self._neighbours.rounds_of(node, port.others) else "layers",
         )
 
@@ -136,4 +138,11 @@ class PortWriter:
             others=self._others(node, port.others),
             note=note,
             latex=latex,
+            title=self._title(node.outputs, port),
         )
+
+    def _title(self, ports: Sequence[Port], port: Port) -> str | None:
+        """What a tensor is called that shares its name in the code with others: three caches of one layer."""
+        alike = [other for other in ports if other.name == port.name]
+        made = self._nodes.get(port.tensor)
+        return crumb_label(made) if len(alike) > 1 and made is not None else None

@@ -204,7 +204,9 @@ def third_person(title: str, *, otherwise: str = "computes") -> str:
 def base_form(title: str, *, otherwise: str = "compute") -> str:
     """``add the attention update``, as several do it."""
     first, space, rest = title.partition(" ")
-    return f"{first.lower()}{space}{_with_article(rest)}" if is_imperative(title) else f"{otherwise} {noun_phrase(title)}"
+    if not is_imperative(title):
+        return f"{otherwise} {noun_phrase(title)}"
+    return f"{first.lower()}{space}{_with_article(rest)}"
 
 
 def past(title: str, *, otherwise: str = "computed") -> str:

@@ -27,6 +27,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
         others_are: whose ``others`` are: those of other layers, or of later rounds of a loop.
         note: reason for what is missing; for what is handed over and not read inside, that.
         latex: its symbol; ``null`` where no role gives it one.
+        title: what the tensor is called, where others on the page have the same name in the code.
     """
 
     name: str
@@ -41,6 +42,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Crumb, ...]
     note: str | None
     latex: str | None = None
+    title: str | None = None
     others_are: Literal["layers", "rounds"] = "layers"
 
 
@@ -63,6 +65,7 @@ class PageOutput(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Crumb, ...]
     note: str | None
     latex: str | None = None
+    title: str | None = None
 
 
 class PageArgument(msgspec.Struct, frozen=True, kw_only=True):
