@@ -39,6 +39,7 @@ class Row:
 def rows(seed: Fields, ours: Fields) -> list[Row]:
     """The comparison of two pages, in the order of the page."""
     found = [
+        _equal("page", seed.page, ours.page),
         _equal("title", seed.title, ours.title),
         _equal("breadcrumb", seed.breadcrumb, ours.breadcrumb),
         _equal("kind", seed.kind, ours.kind),
@@ -56,7 +57,7 @@ def rows(seed: Fields, ours: Fields) -> list[Row]:
         found.append(_lines(f"{name}, lines", _lines_of(sentence), _lines_of(own)))
     more = len(ours.explanation) - len(seed.explanation)
     if more > 0:
-        found.append(Row("further explanation", "", f"{more} sentences", "more"))
+        found.append(Row("further explanation", "", f"sentences: {more}", "more"))
     if seed.code:
         found.append(_equal("code", seed.code, ours.code))
     found.append(_equal("number of sources", str(len(seed.sources)), str(len(ours.sources))))

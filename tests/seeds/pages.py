@@ -22,6 +22,7 @@ class Fields:
     """What a page shows, as text.
 
     Attributes:
+        page: model and title, as in the head of the page.
         title, breadcrumb, kind, symbol, sentence, formula, code: one line each; empty where the page has none.
         terms: of the formula, as set.
         inputs, outputs: symbol and named shape of each.
@@ -29,6 +30,7 @@ class Fields:
         sources: in order.
     """
 
+    page: str
     title: str
     breadcrumb: str
     kind: str
@@ -54,6 +56,7 @@ def of_seed(name: str) -> Fields:
     explained = above[above.index("Explanation") + 1 :] if "Explanation" in above else []
     code = next((row.removeprefix("Code") for row in rows if row.startswith("Code")), "")
     return Fields(
+        page=above[0].removesuffix(" · OpenModelAtlas"),
         title=title,
         breadcrumb=crumb,
         kind=kind,
@@ -76,6 +79,7 @@ def of_page(page: Page) -> Fields:
     symbol = f"{page.symbol.text} · {numbers_text(page.symbol.lines)}" if page.symbol is not None else ""
     code = f"{page.code.file} {numbers_text(page.code.lines)}" if page.code is not None else ""
     return Fields(
+        page=f"{page.model_title} · {page.title}",
         title=page.title,
         breadcrumb=" › ".join(crumb.label for crumb in page.breadcrumb),
         kind=kind,
