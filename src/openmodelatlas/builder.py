@@ -14,10 +14,14 @@ import msgspec
 
 from openmodelatlas import __version__
 from openmodelatlas.annotation.annotate import annotate
+from openmodelatlas.annotation.faults import contained
+from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.annotation.material import Material
+from openmodelatlas.annotation.needs import check_needs
 from openmodelatlas.annotation.roles.addresses import readdress
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.bundle.gaps import with_notes
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
 from openmodelatlas.bundle.kept import CapturedCode, with_values
@@ -26,6 +30,7 @@ from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import Capture, capture
 from openmodelatlas.drawing.draw import draw
+from openmodelatlas.drawing.engine import check_engine
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Check, Document, Provenance
@@ -106,6 +111,7 @@ def build(
         if atlas is not None:
             report(Progress(f"{target.title} is up to date", 1, 1))
             return atlas
+        _check_needs(target)
         preparation = Preparation()
         captured = capture(
             target.source,
@@ -124,11 +130,11 @@ def build(
             texts = _texts(captured)
             report(Progress("Naming, evaluating formulas", 0, 0))
             knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
-            document, knowledge = readdress(document, knowledge)
+            document, knowledge = _readdressed(document, knowledge)
             check_invariants(document)
             report(Progress("Drawing diagrams, setting formulas", 0, 0))
             drawings = draw(document, knowledge)
-            document, kept = with_values(document, captured.values)
+            document, kept = with_values(with_notes(document, knowledge, drawings), captured.values)
             report(Progress("Writing the atlas", 0, 0))
             written = store.write(
                 document,
@@ -141,6 +147,28 @@ def build(
                 drawings=drawings,
             )
     return store.read(written)
+
+
+def _check_needs(target: Target) -> None:
+    """What the stages after the capture need, before it: a build must not fail after it has run a model for minutes.
+
+    Raises:
+        CaptureError, CatalogueError, DrawingError: see the stages.
+    """
+    check_needs(target.model)
+    check_engine()
+
+
+def _readdressed(document: Document, knowledge: Knowledge) -> tuple[Document, Knowledge]:
+    """Addresses after the names that were found; as they were, with a note, where a mistake of ours prevents that."""
+    told: list[str] = []
+    found = (document, knowledge)
+    with contained(told.append):
+        found = readdress(document, knowledge)
+    if not told:
+        return found
+    note = f"Addresses do not follow the names that were found: {told[0]}."
+    return document, msgspec.structs.replace(knowledge, notes=(*knowledge.notes, note))
 
 
 def find(

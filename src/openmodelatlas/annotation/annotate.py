@@ -18,14 +18,28 @@ from openmodelatlas.annotation.roles import step as find_roles
 
 Step = Callable[[Material, Drafts], None]
 
-STEPS: tuple[Step, ...] = (find_roles, recognise_mechanisms, operation_formulas, explain)
+STEPS: dict[str, Step] = {
+    "Roles": find_roles,
+    "Mechanisms": recognise_mechanisms,
+    "Formulas": operation_formulas,
+    "Explanations": explain,
+}
+"""By what a note says if one fails as a whole."""
 
 
 def annotate(material: Material) -> Knowledge:
-    """Everything that is known of the nodes of ``material``."""
+    """Everything that is known of the nodes of ``material``.
+
+    A fault of ours costs what it concerns, which is noted (see :mod:`.faults`).
+
+    Raises:
+        CatalogueError: an entry of the catalogue is not written as the format says.
+        BundleError: the code or the values cannot be read.
+    """
     drafts = Drafts(nodes={address: Draft() for address in material.document.nodes})
-    for step in STEPS:
-        step(material, drafts)
+    for what, step in STEPS.items():
+        with drafts.spare_all(what):
+            step(material, drafts)
     finished = {address: draft.finished() for address, draft in drafts.nodes.items()}
     empty = NodeKnowledge()
     return Knowledge(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import (
     Claim,
     Difference,
@@ -114,3 +116,13 @@ class Drafts:
     tensor_symbols: dict[str, str] = field(default_factory=dict)
     unmatched: list[Unmatched] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def spare(
+        self, address: str, what: Literal["name", "formula", "evaluation", "explanation", "evidence"]
+    ) -> AbstractContextManager[None]:
+        """A fault inside costs ``what`` of the node at ``address`` and is recorded; see :mod:`.faults`."""
+        return contained(lambda reason: self.unmatched.append(Unmatched(address=address, what=what, reason=reason)))
+
+    def spare_all(self, what: str) -> AbstractContextManager[None]:
+        """The same for what concerns more than one node; ``what`` begins the note: ``The names of tensors``."""
+        return contained(lambda reason: self.notes.append(f"{what} could not be found: {reason}."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.drawing.boxes import BoxWriter
 from openmodelatlas.drawing.compose import Composer
@@ -19,22 +20,32 @@ def draw(document: Document, knowledge: Knowledge) -> Drawings:
     Raises:
         DrawingError: formulas cannot be set here; the advice says what to install.
     """
-    levels = draw_levels(document, knowledge)
+    notes: list[str] = []
+    levels = draw_levels(document, knowledge, notes)
     wanted = list(every_latex(knowledge))
     if not wanted:
-        return Drawings(levels=levels)
+        return Drawings(levels=levels, notes=tuple(notes))
     with Engine() as engine:
-        formulas, notes = engine.set(wanted)
-    return Drawings(levels=levels, formulas=formulas, notes=tuple(notes))
+        formulas, refused = engine.set(wanted)
+    return Drawings(levels=levels, formulas=formulas, notes=(*notes, *refused))
 
 
-def draw_levels(document: Document, knowledge: Knowledge) -> dict[str, Drawing]:
-    """The diagram of every level by the address of the node around it, in order of execution."""
-    flow = read_flow(document, knowledge)
-    composer = Composer(BoxWriter(flow, knowledge, titles(document, knowledge)))
-    nodes = document.nodes
-    return {
-        address: composer.draw(read_level(flow, node))
-        for address, node in nodes.items()
-        if any(nodes[child].kind != "tensor" for child in node.children)
-    }
+def draw_levels(document: Document, knowledge: Knowledge, notes: list[str] | None = None) -> dict[str, Drawing]:
+    """The diagram of every level by the address of the node around it, in order of execution.
+
+    A fault of ours costs the level that it concerns, and is added to ``notes``; see
+    :mod:`openmodelatlas.annotation.faults`.
+    """
+    told: list[str] = [] if notes is None else notes
+    drawn: dict[str, Drawing] = {}
+    with contained(lambda reason: told.append(f"No level could be drawn: {reason}.")):
+        flow = read_flow(document, knowledge)
+        composer = Composer(BoxWriter(flow, knowledge, titles(document, knowledge)))
+        nodes = document.nodes
+        for address, node in nodes.items():
+            if all(nodes[child].kind == "tensor" for child in node.children):
+                continue
+            place = address or "the model"
+            with contained(lambda reason, place=place: told.append(f"The level {place} is not drawn: {reason}.")):  # type: ignore[misc]
+                drawn[address] = composer.draw(read_level(flow, node))
+    return drawn

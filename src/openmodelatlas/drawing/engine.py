@@ -21,13 +21,17 @@ KATEX = Path(__file__).parent / "engines" / "katex.min.js"
 MOST_CHARACTERS = 4000
 """Longer LaTeX is shown as text: nobody reads it, and KaTeX's time grows with the square of its length."""
 
-_SECONDS = 60.0
+_SECONDS = 30.0
+"""Time that a batch may take."""
+
+_BATCH = 400
 
 _SET = r"""
 function setAll(text) {
   const options = {
     output: "htmlAndMathml", throwOnError: true, displayMode: false, maxExpand: 100, maxSize: 20,
-    strict: (code) => (code === "htmlExtension" ? "ignore" : "error"),
+    strict: (code, message, token) => ["htmlExtension", "unicodeTextInMathMode", "symbolNotInFont"].includes(code)
+      || (code === "unknownSymbol" && /^[\p{L}\p{M}\p{N}]$/u.test(token.text)) ? "ignore" : "error",
     trust: (context) => context.command === "\\htmlData"
       && Object.keys(context.attributes).every((name) => name === "data-light")
       && Object.values(context.attributes).every((value) => /^[a-z0-9 -]*$/.test(value)),
@@ -48,7 +52,7 @@ class Engine:
     """An embedded V8 with KaTeX; loading takes about 0.1 s.
 
     Raises:
-        DrawingError: KaTeX's file or ``mini-racer`` is missing.
+        DrawingError: KaTeX's file or ``mini-racer`` is missing or does not start.
     """
 
     def __init__(self) -> None:
@@ -68,11 +72,20 @@ class Engine:
             ) from error
         # A thread of its own: where an event loop runs, as in notebooks, mini-racer waits for that loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="katex")
-        self._context: Any = self._run(MiniRacer)
-        self._run(
-            self._context.eval,
-            f"var module = undefined, exports = undefined, define = undefined, self = this;\n{code}\n{_SET}",
-        )
+        try:
+            self._context: Any = self._run(MiniRacer)
+            self._run(
+                self._context.eval,
+                f"var module = undefined, exports = undefined, define = undefined, self = this;\n{code}\n{_SET}",
+            )
+        except Exception as error:  # the library of V8 is missing or not for this machine, or KaTeX's file is cut off
+            self._thread.shutdown(wait=False)
+            said = " ".join(str(error).split())[:200]
+            raise DrawingError(
+                f"Formulas cannot be set: V8 or KaTeX does not start ({type(error).__name__}: {said}).",
+                where=str(KATEX),
+                advice="Install openmodelatlas[capture] anew.",
+            ) from error
 
     def close(self) -> None:
         """Ends the embedded V8."""
@@ -96,7 +109,9 @@ class Engine:
         """
         wanted = list(dict.fromkeys(latex))
         short = [each for each in wanted if len(each) <= MOST_CHARACTERS]
-        answers = json.loads(self._run(self._context.call, "setAll", json.dumps(short), timeout_sec=_SECONDS))
+        answers = [
+            answer for first in range(0, len(short), _BATCH) for answer in self._set(short[first : first + _BATCH])
+        ]
         found = dict(zip(short, answers, strict=True))
         formulas: dict[str, str] = {}
         notes: list[str] = []
@@ -105,9 +120,30 @@ class Engine:
             if made is None:
                 made = f'<span class="latex">{html.escape(each)}</span>'
                 shown = each if len(each) <= 80 else f"{each[:79]}…"
-                notes.append(f"Formula shown as text: {shown}: {reason}")
-            formulas[each] = made
+                notes.append(_encodable(f"Formula shown as text: {shown}: {reason}"))
+            formulas[each] = _encodable(made)
         return formulas, notes
+
+    def _set(self, latex: list[str]) -> list[tuple[str | None, str | None]]:
+        """HTML or the reason of each; what ends or stalls the engine is looked for by halving and costs itself only."""
+        try:
+            answers = json.loads(self._run(self._context.call, "setAll", json.dumps(latex), timeout_sec=_SECONDS))
+        except Exception as error:  # out of time or memory, whatever mini-racer calls it
+            if len(latex) == 1:
+                return [(None, f"the engine failed ({type(error).__name__})")]
+            half = len(latex) // 2
+            return [*self._set(latex[:half]), *self._set(latex[half:])]
+        return [(made, reason) for made, reason in answers]
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of characters, which KaTeX's messages leave where they mark one place in a formula."""
+    return text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")
+
+
+def check_engine() -> None:
+    """Raises what :class:`Engine` raises where formulas cannot be set here."""
+    Engine().close()
 
 
 def available() -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from openmodelatlas.annotation.needs import check_needs
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.capture.job import Progress
 from openmodelatlas.verification.drift import Drift, told
@@ -41,7 +42,9 @@ def verify(atlas: Atlas, progress: Report | None = None) -> Verification:
 
     Raises:
         BundleError: the atlas cannot be read at all.
+        CaptureError: NumPy is not installed.
     """
+    check_needs(atlas.document.model)
     report = progress or (lambda _: None)
     found: list[Drift] = []
     absent: list[str] = []

@@ -11,7 +11,7 @@ from openmodelatlas.annotation.formulas.compose import compose
 from openmodelatlas.annotation.formulas.evaluate import Values
 from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.spans import Spans
-from openmodelatlas.annotation.formulas.terms import Symbols
+from openmodelatlas.annotation.formulas.symbols import Symbols
 from openmodelatlas.annotation.knowledge import Formula, Unmatched
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Node
@@ -45,10 +45,8 @@ class _Step:
 
     def guarded(self, write: Callable[[Node], None], node: Node) -> None:
         """Writes for one node; a fault in what is written for it leaves the others theirs."""
-        try:
+        with self._drafts.spare(node.address, "formula"):
             write(node)
-        except Exception as error:  # whatever one operation of unknown code does must not cost the atlas
-            self._miss(node, "formula", f"its formula could not be written: {type(error).__name__}: {error}")
 
     def operation(self, node: Node) -> None:
         """An operation, after what a mechanism says of it."""

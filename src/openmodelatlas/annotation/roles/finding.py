@@ -95,24 +95,32 @@ RULES: tuple[Rule, ...] = (
 """In this order: a finding stands, so that what proves more comes first."""
 
 
-def find_roles(document: Document) -> Board:
-    """What the rules find in an atlas: kinds of tensors, places of operations."""
+def find_roles(document: Document, drafts: Drafts | None = None) -> Board:
+    """What the rules find in an atlas: kinds of tensors, places of operations; ``drafts`` note a rule that fails."""
     board = Board(View(document))
+    drafts = drafts or Drafts(nodes={})
     for rule in RULES:
-        rule(board)
+        with drafts.spare_all(f"What {rule.__name__} looks for"):
+            rule(board)
     return board
 
 
 def step(material: Material, drafts: Drafts) -> None:
     """Set title, label, sentence, role and family of the nodes, and the symbols of tensors and parameters."""
-    board = find_roles(material.document)
+    board = find_roles(material.document, drafts)
     names = name_operations(board)
     for address, name in names.operations.items():
         draft = drafts.nodes[address]
         draft.title, draft.sentence, draft.role, draft.family = name.title, name.sentence, name.role, name.family
-    name_enclosing(board, names, drafts)
-    name_steps(board, drafts)
-    name_tensors(board, names, drafts)
-    make_unique(material.document, drafts)
-    give_symbols(board, drafts)
-    write_branches(board, drafts)
+    with drafts.spare_all("Names of what encloses operations"):
+        name_enclosing(board, names, drafts)
+    with drafts.spare_all("Names of steps"):
+        name_steps(board, drafts)
+    with drafts.spare_all("Names of tensors"):
+        name_tensors(board, names, drafts)
+    with drafts.spare_all("Names that differ"):
+        make_unique(material.document, drafts)
+    with drafts.spare_all("Symbols"):
+        give_symbols(board, drafts)
+    with drafts.spare_all("Branches"):
+        write_branches(board, drafts)
