@@ -20,6 +20,7 @@ from openmodelatlas.capture.child.compact import compact
 from openmodelatlas.capture.child.failures import message_of, place
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
+from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.probes import run_probe
 from openmodelatlas.capture.child.relations import LADDER
 from openmodelatlas.capture.child.sizes import Plan, Published, choose
@@ -296,7 +297,7 @@ class Capture:
         """Under another name first: the parent reads a recording as soon as it is there."""
         path = Path(self.job.output) / f"recording-{recording.probe.name}.json"
         part = path.with_suffix(".part")
-        part.write_bytes(msgspec.json.encode(recording))
+        part.write_bytes(encoded(recording))
         part.replace(path)
 
     def _write_summary(
@@ -322,4 +323,4 @@ class Capture:
             seconds=self.clock.seconds,
             notes=[*subject.notes, *self.notes],
         )
-        (Path(self.job.output) / "summary.json").write_bytes(msgspec.json.encode(summary))
+        (Path(self.job.output) / "summary.json").write_bytes(encoded(summary))

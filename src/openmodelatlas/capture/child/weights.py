@@ -65,12 +65,12 @@ def fill(model: torch.nn.Module, seed: int) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.is_floating_point():
-                generator.manual_seed(zlib.crc32(f"{seed}:{name}".encode()))  # it uses 32 bits
+                generator.manual_seed(zlib.crc32(f"{seed}:{name}".encode(errors="surrogatepass")))  # it uses 32 bits
                 _fill_one(name, parameter, generator)
         persistent = set(model.state_dict(keep_vars=True))
         for name, buffer in model.named_buffers():
             if name in persistent and buffer.is_floating_point() and buffer.numel() > 0:
-                generator.manual_seed(zlib.crc32(f"{seed}:{name}".encode()))  # it uses 32 bits
+                generator.manual_seed(zlib.crc32(f"{seed}:{name}".encode(errors="surrogatepass")))  # it uses 32 bits
                 if _is_constant(buffer) or not bool(torch.isfinite(buffer).all()):
                     _fill_vector(buffer, generator)
 
