@@ -96,7 +96,7 @@ def test_a_function_s_formula_is_composed_of_its_operations() -> None:
         if document.nodes[address].kind in ("function", "module") and not is_operation(document.nodes[address])
     ]
     assert composed
-    assert all("through" in formula.check.detail for _, formula in composed)
+    assert all("compared with all" in formula.check.detail for _, formula in composed)
     norms = [formula for address, formula in composed if "norm" in address]
     assert norms
     assert all(r"\sqrt" in formula.latex and r"\sum" in formula.latex for formula in norms)

@@ -21,6 +21,7 @@ from openmodelatlas.graph.document import Document, Node
 MOST_OPERATIONS = 12
 """Computing operations up to which a node's formula is composed of them."""
 
+_MOST_CALLS = 60
 _REPEATING = frozenset({"expand", "expand_as", "broadcast_to"})
 _JOINING = frozenset({"reshape", "view", "flatten", "reshape_as"})
 
@@ -34,12 +35,18 @@ class Chain:
         calls: its operations.
         made: which of them makes each tensor.
         uses: how often each tensor is read within, plumbing looked through, or handed over.
+        opaque: whether all operations only rearrange or cast, so that the formula shows them.
     """
 
     node: Node
     calls: tuple[Call, ...]
     made: Mapping[str, Call]
     uses: Mapping[str, int]
+    opaque: bool = False
+
+    def transparent(self, call: Call) -> bool:
+        """Whether a composed formula looks through an operation."""
+        return not self.opaque and is_transparent(call, self.made)
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -47,7 +54,7 @@ class Chain:
         found: dict[str, str] = {}
         for port in self.node.outputs:
             if port.tensor in self.made:
-                root = root_in(self.made, port.tensor)
+                root = port.tensor if self.opaque else root_in(self.made, port.tensor)
                 if found.get(root) != root:
                     found[root] = port.tensor
         return tuple(found.values())
@@ -59,18 +66,23 @@ class Chain:
 
 
 def chain_of(node: Node, symbols: Symbols) -> Chain | None:
-    """The operations of ``node``; ``None`` if they are none, too many, repeat in a loop, or not all known."""
+    """The operations of ``node``; ``None`` if they are none, too many, repeat in a loop, or not all known.
+
+    Where all of them only rearrange, that is what the formula shows; else it looks through them.
+    """
     calls: list[Call] = []
-    if not _gather(node, symbols, calls) or all(call.node.plumbing for call in calls):
+    if not _gather(node, symbols, calls) or not calls or len(calls) > _MOST_CALLS:
         return None
+    opaque = all(call.node.plumbing for call in calls)
     made = {port.tensor: call for call in calls for port in call.node.outputs}
-    visible = [call for call in calls if not is_transparent(call, made)]
-    read = [root_in(made, operand.name) for call in visible for operand in call.operands]
-    handed = [root_in(made, port.tensor) for port in node.outputs if port.tensor in made]
+    seen = {} if opaque else made
+    visible = [call for call in calls if opaque or not is_transparent(call, made)]
+    read = [root_in(seen, operand.name) for call in visible for operand in call.operands]
+    handed = [root_in(seen, port.tensor) for port in node.outputs if port.tensor in made]
     beside = {port.tensor for call in calls if _writes(call) for port in call.node.outputs[1:]}
     if beside & {*read, *handed}:  # a write through a view: what it does to the whole is no expression
         return None
-    chain = Chain(node, tuple(calls), made, Counter(read + handed))
+    chain = Chain(node, tuple(calls), made, Counter(read + handed), opaque)
     return chain if chain.results else None
 
 
@@ -133,8 +145,11 @@ def check(chain: Chain, document: Document, values: Values) -> FormulaCheck:
         dtype = pairs[0][1][1]
         arrays = [captured for _, (captured, _) in pairs]
         count = len(chain.computing)
-        text = f"{compared(arrays, dtype)}, through {count} operation{'s' if count > 1 else ''}"
-        return verdict([(ours, array) for ours, (array, _) in pairs], dtype, tolerance(dtype) * count, text)
+        text = compared(arrays, dtype)
+        if count > 1:
+            text += f"; the {count} operations within evaluated one after the other"
+        allowed = tolerance(dtype) * max(count, 1)
+        return verdict([(ours, array) for ours, (array, _) in pairs], dtype, allowed, text)
     except UnavailableError as error:
         return FormulaCheck(verdict="not checked", error=None, detail=str(error))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand
-from openmodelatlas.annotation.formulas.chains import Chain, is_transparent
+from openmodelatlas.annotation.formulas.chains import Chain
 from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
 from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.single import ids_of
@@ -93,7 +93,7 @@ class _Composer:
             raise TooLongError
 
     def _right(self, call: Call) -> Piece:
-        if is_transparent(call, self._chain.made):
+        if self._chain.transparent(call):
             return self._piece(call.operands[0], call)
         return self._writer(call).piece(call)
 
@@ -107,7 +107,7 @@ class _Composer:
         call = self._chain.made.get(name)
         if call is None:
             return self.terms.tensor(name, self._symbols.spans.operands(reader).get(operand))
-        if is_transparent(call, self._chain.made):
+        if self._chain.transparent(call):
             piece = self._piece(call.operands[0], call, matrix=matrix)
             if matrix and self._symbols.swaps(name):
                 return Piece(rf"{piece.within(ATOM)}^{{\top}}", SYMBOL)

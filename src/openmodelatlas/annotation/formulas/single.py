@@ -99,7 +99,7 @@ def check(call: Call, document: Document, values: Values) -> FormulaCheck:
         if found.verdict == "differs" and found.error is not None and call.entry.summed:
             wider = tolerance(captured.dtype, *_sum(call, tensors, captured.arrays[0]))
             if found.error <= wider:
-                return verdict(pairs, captured.dtype, wider, f"{captured.compared}, sums of rounded terms")
+                return verdict(pairs, captured.dtype, wider, f"{captured.compared} as sums of rounded terms")
         return found
     except UnavailableError as error:
         return FormulaCheck(verdict="not checked", error=None, detail=str(error))
@@ -140,7 +140,7 @@ def results_of(call: Call, document: Document, values: Values) -> Results:
         plain = _opened(plain)
     if plain is None:
         raise UnavailableError("its result was not recorded")
-    return Results([np.asarray(plain)], "float32", "the recorded result")
+    return Results([np.asarray(plain)], "float32", "compared with the recorded result")
 
 
 def _opened(value: Any) -> Any:
@@ -152,7 +152,13 @@ def _opened(value: Any) -> Any:
 def compared(arrays: Sequence[Array], dtype: str) -> str:
     """What was compared, in words."""
     count = sum(int(array.size) for array in arrays)
-    return f"{count:,} captured {'element' if count == 1 else 'elements'}, {dtype}"
+    one = count == 1
+    if dtype == "bool":
+        return f"compared with {'the captured truth value' if one else f'all {count:,} captured truth values'}"
+    if dtype.startswith(("int", "uint")):
+        return f"compared with {'the captured integer' if one else f'all {count:,} captured integers'}"
+    numbers = "the captured number" if one else f"all {count:,} captured numbers"
+    return f"compared with {numbers}, which the code computed in {dtype}"
 
 
 def _sum(call: Call, tensors: dict[Operand, Array], result: Array) -> tuple[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, in_order
@@ -64,7 +65,8 @@ class Spans:
             node = None
         if node is None or isinstance(node, ast.Starred | ast.Constant):
             return None
-        text = one_line(file.segment(position(node)))
+        kept = _kept_slice(file, node) if isinstance(node, ast.Name) else None
+        text = kept if kept is not None else one_line(file.segment(position(node)))
         return text if len(text) <= _LONGEST else None
 
     def _argument(self, call: Call, name: str, path: tuple[int, ...]) -> tuple[int | str, ...] | None:
@@ -175,6 +177,35 @@ class Spans:
             column=_characters(file, line, column),
             end_column=_characters(file, end_line, end_column),
         )
+
+
+def _kept_slice(file: FileSyntax, name: ast.Name) -> str | None:
+    """The code of the slice that a name stands for, constants of the module as numbers; ``None`` if it is none."""
+    function = file.parent(name)
+    while function is not None and not isinstance(function, ast.FunctionDef):
+        function = file.parent(function)
+    if function is None:
+        return None
+    assigned = [node for node in ast.walk(function) if _assigns(node, name.id)]
+    if len(assigned) != 1 or not isinstance(assigned[0], ast.Assign) or not isinstance(assigned[0].value, ast.Call):
+        return None
+    value = assigned[0].value
+    if not isinstance(value.func, ast.Name) or value.func.id != "slice":
+        return None
+    return one_line(re.sub(r"[A-Z][A-Z0-9_]*\b", lambda match: _constant(file, match[0]), ast.unparse(value)))
+
+
+def _constant(file: FileSyntax, name: str) -> str:
+    """The number that a module gives to a name, once and on a line of its own; else the name."""
+    given = [line for line in file.lines if line.startswith(name) and re.match(rf"{name}(: \w+)? = ", line)]
+    number = re.fullmatch(r".* = (\d+)\s*(#.*)?", given[0]) if len(given) == 1 else None
+    return number[1] if number is not None else name
+
+
+def _assigns(node: ast.AST, name: str) -> bool:
+    """Whether a statement gives a value to a name."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 def is_parameter(operand: Operand, call: Call) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -225,6 +226,9 @@ class Writer:
         known = given["slice"] if isinstance(given, dict) and "slice" in given else [None] * 3
         if any(isinstance(at, dict) and "probe" in at for at in known):
             text = self._text(call, name, path)  # a slice that the code keeps in a variable
+            bounds = slice_bounds(text) if text is not None else None
+            if bounds is not None:
+                return "{:}".join(expression_text(bound) for bound in bounds)
             if text is not None and text.isidentifier():
                 return variable_latex(text)
         shown = [
@@ -283,6 +287,27 @@ class Writer:
         "less": _less,
         "index": _index,
     }
+
+
+def slice_bounds(text: str) -> list[str] | None:
+    """The bounds of ``slice(start, start + 64)`` as code, missing ones as empty; ``None`` for any other code."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "slice" or node.keywords or len(node.args) > 2:
+        return None
+    bounds = ["" if ast.unparse(bound) == "None" else ast.unparse(bound) for bound in node.args]
+    return bounds if len(bounds) == 2 else ["", *bounds]
+
+
+def expression_text(text: str) -> str:
+    """Code of names and numbers joined by signs in LaTeX; any other code in typewriter face."""
+    parts = re.split(r"\s*([+\-*])\s*", text)
+    if not all(part.isidentifier() or part.isdecimal() for part in parts[::2]):
+        return rf"\mathtt{{{escaped(text)}}}" if text else ""
+    signs = {"+": " + ", "-": " - ", "*": r" \cdot "}
+    return "".join(signs.get(part, part if part.isdecimal() else variable_latex(part)) for part in parts)
 
 
 def _expression(latex: str) -> Piece:

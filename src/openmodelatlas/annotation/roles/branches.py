@@ -44,6 +44,9 @@ def write_branches(board: Board, drafts: Drafts) -> None:
             continue
         if view.root(node.inputs[0].tensor) == view.root(node.outputs[0].tensor):
             drafts.nodes[address].formulas.append(_formula(board, node, place, view.nodes[twin]))
+            update = KINDS[UPDATES[place.name][0]].symbol
+            for tensor in {node.inputs[0].tensor, node.outputs[0].tensor} & drafts.nodes.keys():
+                drafts.nodes[tensor].symbols[tensor] = update or r"\Delta"  # as it comes in; as it goes, the page says
 
 
 def _formula(board: Board, node: Node, place: Place, twin: Node) -> Formula:
@@ -88,14 +91,12 @@ def _formula(board: Board, node: Node, place: Place, twin: Node) -> Formula:
         ),
     )
     latex = [rf"\htmlData{{light={term.id}}}{{{term.latex}}}" for term in terms]
-    detail = (
-        "Here the statement passes the update on: its result is the very tensor that comes in. Other layers add it "
-        "to the sum that they carry."
-    )
+    what = "sum" if summed else "stream"
+    detail = f"here the update is the {what} itself: the result is the very tensor that comes in"
     return Formula(
         latex=f"{latex[0]} = {latex[1]} + {latex[2]}",
         terms=terms,
-        check=FormulaCheck(verdict="checked", error=0.0, detail=detail),
+        check=FormulaCheck(verdict="checked", error=None, detail=detail),
     )
 
 
