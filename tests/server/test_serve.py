@@ -87,7 +87,8 @@ def _without_twin(page: bytes) -> bytes:
 def test_the_same_bytes_as_the_export(server: AtlasServer, home: Path, tmp_path: Path) -> None:
     atlases = [read(home / "atlases" / name) for name in ("known-sum", "running-sum", "sample")]
     export(atlases, tmp_path / "site")
-    for path in (tmp_path / "site").rglob("index.*"):
+    folder = tmp_path / "site"
+    for path in (*folder.rglob("index.*"), *folder.rglob("diagram.*")):
         response, body = _ask(server, f"/{path.relative_to(tmp_path / 'site').as_posix()}")
         assert response.status == 200
         assert body == _without_twin(path.read_bytes())

@@ -45,6 +45,9 @@ def test_every_page_has_its_twins(samples: list[Any], site: Path) -> None:
                 str(page_folder(atlas.document.model, node.address) / f"index.{form}")
                 for form in ("html", "md", "json")
             }
+            if node.address in atlas.drawings.levels:
+                folder = page_folder(atlas.document.model, node.address)
+                expected |= {str(folder / f"diagram.{form}") for form in ("js", "svg")}
     assert files == expected
 
 

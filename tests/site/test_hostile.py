@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -21,7 +22,7 @@ from openmodelatlas.site.terminal import render
 from openmodelatlas.site.visible import visible
 from tests.site.hostile import BACKWARDS, LINES, LONG, MARKUP, open_hostile
 
-_VOID = {"meta", "link", "br", "wbr"}
+_VOID = {"meta", "link", "br", "wbr", "img"}
 _PRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -74,13 +75,34 @@ def test_nothing_that_was_written_becomes_markup(pages: dict[str, str]) -> None:
         parser.feed(text)
         assert parser.open == [], address
         for tag, attributes in parser.found:
-            assert tag not in ("img", "iframe", "object", "embed", "form", "base", "style"), address
+            assert tag != "img" or attributes["src"].partition("#")[0].lstrip("./") == "diagram.svg"
+            assert tag not in ("iframe", "object", "embed", "form", "base", "style"), address
             assert not any(name.startswith("on") or name == "style" for name in attributes), (address, tag, attributes)
             for name in ("href", "src"):
                 assert not attributes.get(name, "").lower().lstrip().startswith(("javascript", "data", "vbscript"))
             if tag == "script":
                 ours = ("_assets/app/app.js", "_assets/theme.js")
                 assert attributes.get("src", "").endswith(ours) or attributes["id"] == "oma-page"
+
+
+def test_diagrams_beside_pages_are_inert_too(builder: PageBuilder) -> None:
+    renderer = NodeHtml(builder)
+    count = 0
+    for address in builder.atlas.drawings.levels:
+        drawn = renderer.drawing(address)
+        assert drawn is not None
+        script, picture = (part.decode() for part in drawn)
+        called = re.fullmatch(r"omaDiagram\((.*)\);\n", script)
+        assert called is not None
+        assert "<" not in script
+        level, inline = json.loads(f"[{called[1]}]")
+        assert level == address
+        for tree in (ElementTree.fromstring(inline.replace(" data-opens>", ">")), ElementTree.fromstring(picture)):
+            for element in tree.iter():
+                assert element.tag.rpartition("}")[2] not in ("script", "foreignObject", "image", "use")
+                assert not any(name.startswith("on") or name == "style" for name in element.attrib)
+        count += 1
+    assert count
 
 
 def test_what_was_written_is_all_there(pages: dict[str, str]) -> None:

@@ -67,7 +67,9 @@ def test_the_page_holds_what_the_front_end_reads(builder: PageBuilder) -> None:
     assert data["latex"][0] == without_marks(MARKED)
     assert (data["level"], data["parent"]) == ("layers/first", "layers/first")
     assert 'data-level="layers/first"' in html
-    assert f'class="node family-residual role-node selected" data-address="{ADD}"' in html
+    assert f'<img src="../diagram.svg#{ADD}"' in html, "the picture marks what the page is about"
+    assert f'<g id="{ADD}" class="node family-residual role-node"' in renderer.drawing("layers/first")[1].decode()  # type: ignore[index]
+    assert b'class=\\"node family-residual role-node\\"' in renderer.drawing("layers/first")[0]  # type: ignore[index]
     assert 'data-light="@layers/first/update attention"' in html, "rows of inputs light with their terms"
     assert 'href="../update/index.html"' in html, "links within the level are short"
     assert "⟦" not in html

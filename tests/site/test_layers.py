@@ -75,13 +75,17 @@ def test_every_layer_is_a_cell_that_leads_to_its_own_group(samples: list[Any]) -
     page = builder.page(builder.atlas["layers/moe/self-attn/softmax"])
     html = strip_html(page, lambda address: f"/{address}")
     cells = re.findall(
-        r'<a class="cell variant-(\d)" href="([^"]+)" data-layer="(\d+)"[^>]*?( aria-current)?(?:="true")?>', html
+        r'<a class="cell variant-(\d)" href="([^"]+)"(?: data-note="[^"]*")?( aria-current="true")?>(\d+)</a>', html
     )
-    assert [int(cell[2]) for cell in cells] == list(range(1, 62))
+    assert [int(cell[3]) for cell in cells] == list(range(1, 62))
     assert cells[0][:2] == ("1", "/layers/dense/self-attn/softmax")
     assert {cell[:2] for cell in cells[1:]} == {("2", "/layers/moe/self-attn/softmax")}
-    assert [bool(cell[3]) for cell in cells] == [False, *[True] * 60]
-    assert "Mlp is SampleMLP, here SampleExperts" in html
+    assert [bool(cell[2]) for cell in cells] == [False, *[True] * 60]
+    assert html.count("data-note") == 2
+    block = builder.page(builder.atlas["layers/moe"])
+    assert "Mlp is SampleMLP, here SampleExperts" in strip_html(block, lambda address: f"/{address}")
+    model = builder.page(builder.atlas[""])
+    assert "60 MoE blocks; Mlp is SampleExperts" in strip_html(model, lambda address: f"/{address}")
 
 
 def test_knowledge_names_nodes_and_keeps_their_conditions(samples: list[Any]) -> None:

@@ -21,7 +21,7 @@ from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder, build_page
 from openmodelatlas.site.terminal import render
 
-_VOID = {"meta", "link", "br", "wbr"}
+_VOID = {"meta", "link", "br", "wbr", "img"}
 
 
 class _Checker(HTMLParser):

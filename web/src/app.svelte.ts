@@ -1,5 +1,6 @@
 /** The page as the reader has it: which node, what is selected, the settings; and how that changes. */
 import { mount, unmount } from "svelte";
+import { showOwnLines } from "./code";
 import { canFetch, pageAddress, readModels, readView, siteRoot } from "./data";
 import { Diagram } from "./diagram/diagram";
 import Zoomer from "./diagram/Zoomer.svelte";
@@ -42,6 +43,10 @@ export class App {
 
   /** Adds to the page what scripts add, when it has been loaded as a whole. */
   start(): void {
+    completeLevel(document, this.path).then(
+      (drawn) => drawn && this.enhance(true),
+      (error) => console.info(error), // the picture stays
+    );
     this.enhance(true);
     if (!canFetch) return;
     // Folders are shown without their file, as they are linked from elsewhere.
@@ -56,8 +61,7 @@ export class App {
     history.scrollRestoration = "manual";
     addEventListener("popstate", (event) => void this.returnTo(event));
     addEventListener("pagehide", () => this.rememberScroll());
-    const figure = document.querySelector<HTMLElement>("#level figure.diagram[data-src]");
-    if (this.view.select !== null || figure) void this.show(this.path, this.view, { entry: "none" });
+    if (this.view.select !== null) void this.show(this.path, this.view, { entry: "none" });
     const scroll = (history.state as { scroll?: number } | null)?.scroll;
     if (scroll !== undefined && !location.hash) scrollTo({ top: scroll, behavior: "instant" });
   }
@@ -137,7 +141,7 @@ export class App {
       const page = await fetchPage(path);
       const selected = view.select !== null ? await fetchPage(pageAddress(this.root, this.model, view.select)) : page;
       const kept = levelOf(page) === this.diagram?.level && this.diagram !== null;
-      if (!kept) await completeLevel(page);
+      if (!kept) await completeLevel(page.doc, page.address).catch((error) => console.info(error));
       if (ticket !== this.navigation) return;
       if (readView(page.doc) === null || readView(selected.doc) === null) throw new Error("This is no page of a model.");
       this.change(page, selected, path, view, kept, arrival);
@@ -216,6 +220,7 @@ export class App {
     }
     if (newLevel) this.offerZoom();
     setUpStrip();
+    showOwnLines();
     const { data, diagram } = this;
     if (data !== null && diagram !== null) {
       diagram.select(this.view.select ?? (data.address !== data.level ? data.address : null));

@@ -81,19 +81,39 @@ export function replaceFrame(page: FetchedPage): void {
   }
 }
 
-/** A page whose level is its parent's may leave the diagram to that page: puts its figure in. */
-export async function completeLevel(page: FetchedPage): Promise<void> {
-  const figure = page.doc.querySelector<HTMLElement>("#level figure.diagram[data-src]");
+/**
+ * Pages of exports leave the diagram of their level to a script that lies beside the level's own page, since scripts load
+ * from disk too: puts it in. Tells whether there was something to do.
+ */
+export async function completeLevel(doc: Document, address: string): Promise<boolean> {
+  const figure = doc.querySelector<HTMLElement>("#level figure.diagram[data-src]");
   const source = figure?.dataset["src"];
-  if (!figure || source === undefined) return;
-  const other = await fetchPage(new URL(source, page.address).href.replace(/index\.html$/, ""));
-  const found = other.doc.querySelector("#level figure.diagram");
-  if (found === null) return;
-  makeAbsolute(found, other.address);
-  figure.replaceWith(page.doc.adoptNode(found));
-  const list = other.doc.querySelector("#level .alternative");
-  if (list && !page.doc.querySelector("#level .alternative")) {
-    makeAbsolute(list, other.address);
-    page.doc.getElementById("level")!.append(page.doc.adoptNode(list));
-  }
+  if (!figure || source === undefined) return false;
+  const place = new URL(source, address).href;
+  const drawing = new DOMParser().parseFromString(await loadDrawing(place, figure.dataset["level"] ?? ""), "text/html").body;
+  makeAbsolute(drawing, place);
+  figure.replaceChildren(...[...drawing.childNodes].map((node) => doc.adoptNode(node)));
+  figure.removeAttribute("data-src");
+  return true;
+}
+
+declare global {
+  var omaDiagram: ((level: string, drawing: string) => void) | undefined;
+}
+
+const drawings = new Map<string, string>();
+globalThis.omaDiagram = (level, drawing) => drawings.set(level, drawing);
+
+async function loadDrawing(address: string, level: string): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.addEventListener("load", () => (script.remove(), resolve()));
+    script.addEventListener("error", () => (script.remove(), reject(new Error(`${address} cannot be loaded.`))));
+    document.head.append(script);
+  });
+  const found = drawings.get(level);
+  if (found === undefined) throw new Error(`${address} is damaged.`);
+  drawings.delete(level);
+  return found;
 }

@@ -4,14 +4,17 @@ export function setUpStrip(): void {
   const strip = document.querySelector<HTMLElement>("#level .strip");
   const cells = strip ? [...strip.querySelectorAll<HTMLAnchorElement>("a.cell")] : [];
   const note = strip?.querySelector<HTMLElement>(".strip-note") ?? null;
-  if (!strip || cells.length === 0) return;
+  if (!strip || cells.length === 0 || strip.dataset["ready"]) return;
+  strip.dataset["ready"] = "yes";
   const usual = note?.textContent ?? "";
   const current = cells.findIndex((cell) => cell.getAttribute("aria-current") === "true");
   cells.forEach((cell, index) => (cell.tabIndex = index === Math.max(0, current) ? 0 : -1)); // one stop of the tab key
 
+  // The first cell of a kind tells for all what differs there.
+  const notes = new Map(cells.filter((cell) => cell.dataset["note"]).map((cell) => [cell.className, cell.dataset["note"]]));
   const tell = (target: EventTarget | null): void => {
     const cell = target instanceof Element ? target.closest<HTMLElement>("a.cell") : null;
-    if (note) note.textContent = cell ? (cell.dataset["note"] ?? "") : usual;
+    if (note) note.textContent = cell ? `Layer ${cell.textContent}: ${notes.get(cell.className) ?? ""}` : usual;
   };
   for (const name of ["pointerover", "focusin"] as const) strip.addEventListener(name, (event) => tell(event.target));
   strip.addEventListener("pointerleave", () => tell(document.activeElement));

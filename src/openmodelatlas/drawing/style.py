@@ -68,4 +68,5 @@ STYLE = (
     ".diagram .opened:not(.open),.diagram .edge:not(.open) .closer,.diagram .edge.open .closed{display:none}"
     ".diagram a{text-decoration:none}"
     ".diagram .selected .frame{stroke-width:2.5}"
+    ".diagram .node:target .frame,.diagram .edge:target .line{stroke:var(--d-target,#c98a00);stroke-width:3}"
 )

@@ -52,6 +52,7 @@ class _Writer:
         self.owner = _owners(drawing)
         self.drawn = drawn_once(drawing.edges)
         self.linked = {end for edge in drawing.edges for end in (edge.source, edge.target)}
+        self.named: set[str] = set()
         self.prefix = "d" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:8]
 
     def text(self) -> str:
@@ -89,7 +90,7 @@ class _Writer:
         own = [knot for index, knot in enumerate(self.drawing.knots) if self.owner[index] == number]
         plumbing = f" data-plumbing={_attribute(_stretch(edge, target))}" if own else ""
         parts = [
-            f'<g class="edge kind-{edge.kind}" data-tensor={_attribute(edge.tensor)} '
+            f'<g{self._id(edge.tensor)} class="edge kind-{edge.kind}" data-tensor={_attribute(edge.tensor)} '
             f"data-source={_attribute(source.address)} data-target={_attribute(target.address)}{plumbing}>",
             f"<title>{_escaped(_edge_title(edge, source, target))}</title>",
             f'<path class="hit" d="{route}"/>',
@@ -147,7 +148,15 @@ class _Writer:
         )
         if link is not None:
             inner = f"<a href={_attribute(link)}>{inner}</a>"
-        return f'<g class="{" ".join(classes)}" data-address={_attribute(node.address)}{opens}>{inner}</g>'
+        name, place = self._id(node.address), _attribute(node.address)
+        return f'<g{name} class="{" ".join(classes)}" data-address={place}{opens}>{inner}</g>'
+
+    def _id(self, address: str) -> str:
+        """What ``diagram.svg#<address>`` marks, in files alone, since pages have names of their own; each once."""
+        if self.inline or not address or address in self.named:
+            return ""
+        self.named.add(address)
+        return f" id={_attribute(address)}"
 
     def _link(self, address: str | None) -> str | None:
         return None if self.href is None or address is None else self.href(address)

@@ -28,6 +28,7 @@ from openmodelatlas.site.search import search_script
 
 HTML = "text/html; charset=utf-8"
 _TYPES = {"html": HTML, "md": "text/markdown; charset=utf-8", "json": "application/json"}
+_DIAGRAMS = {"diagram.js": "text/javascript; charset=utf-8", "diagram.svg": "image/svg+xml"}
 _KEPT = 512
 """Rendered answers that are kept."""
 
@@ -132,7 +133,16 @@ class Pages:
             return self._keep(path, self._tag(opened, form), lambda: _made(opened, CONTENTS))
         if address not in opened.builder.document.nodes:
             return self._missing(opened.builder.atlas, address)
+        if form in _DIAGRAMS:
+            return self._diagram(opened, address, form)
         return self._keep(path, self._tag(opened, form), lambda: self._page(opened, address, form))
+
+    def _diagram(self, opened: _Opened, address: str, form: str) -> Answer:
+        """The diagram of a level, as the script or the picture that pages beside it show."""
+        drawn = opened.html.drawing(address)
+        if drawn is None:
+            return self._missing(opened.builder.atlas, address)
+        return _asset(drawn[form == "diagram.svg"], _DIAGRAMS[form])
 
     def _page(self, opened: _Opened, address: str, form: str) -> Answer:
         builder = opened.builder
@@ -283,6 +293,8 @@ def _split(path: str) -> tuple[str, str, bool]:
     folder, _, name = path.rpartition("/")
     if name == "":
         return folder, "html", True
+    if name in _DIAGRAMS:
+        return folder, name, True
     stem, _, ending = name.rpartition(".")
     if ending in _TYPES and stem:
         return (folder, ending, True) if stem == "index" else (f"{folder}/{stem}", ending, True)

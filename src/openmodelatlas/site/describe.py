@@ -53,7 +53,7 @@ def describe_node(
         with_steps: whether the steps inside are named, which is too much after a sentence that says what the node is.
     """
     if not with_steps and node.kind in ("module", "function", "layer group", "loop"):
-        bare = msgspec.structs.replace(node, children=())
+        bare = msgspec.structs.replace(node, children=(), members=())
         return describe_node(bare, nodes, operations=operations, axes=axes, layers=layers)
     if node.kind == "operation":
         return describe_operation(node.function or node.title, published_arguments(node), axes)
@@ -72,7 +72,7 @@ def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
         text = _describe_branch(node, nodes)
     elif node.kind == "loop":
         often = f": {node.repeat.note}" if node.repeat else ""
-        text = f"A loop in the model's code{often}.{_steps(node, nodes, ' Each round: ')}"
+        text = f"A loop in the model’s code{often}.{_steps(node, nodes, ' Each round: ')}"
     else:
         text = f"Runs the kernel `{node.function or node.title}`, which is recorded as one operation."
     return text
@@ -84,7 +84,7 @@ def _describe_layers(node: Node, nodes: Mapping[str, Node]) -> str:
     elif node.count > 1 and any(nodes[address].members for address in node.children):
         text = f"{crumb_label(node)}, in order of execution{_steps(node, nodes, ': ') or '.'}"
     else:
-        text = f"{crumb_label(node)}{_standing_for(node)}."
+        text = f"{crumb_label(node)}{_standing_for(node)}." if node.members else ""
     _, test, outcome = split_condition(node.label)
     if test:
         text += (
@@ -107,7 +107,7 @@ def _steps(node: Node, nodes: Mapping[str, Node], opening: str) -> str:
 def _describe_branch(node: Node, nodes: Mapping[str, Node]) -> str:
     branches = branches_of(node, nodes)
     if not branches:
-        return "A condition in the model's code."
+        return "A condition in the model’s code."
     outcome = outcome_for(branches[0], node)
     words = {"true": ", which is true here", "false": ", which is false here", "both": ", true and false in turn here"}
     runs = _steps(node, nodes, " Here it runs: ") or f" Here nothing is computed{_renamed(node)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.drawing.svg import svg
@@ -47,18 +47,3 @@ def families(atlas: Atlas, level: str) -> tuple[str, ...]:
     if drawing is None:
         return ()
     return tuple(dict.fromkeys(node.family for node in drawing.nodes if node.family is not None))
-
-
-def select(html: str, address: str) -> str:
-    """The diagram with the boxes and lines of ``address`` marked as those that the page is about."""
-    wanted = str(escape(address))
-    for attribute in ("data-address", "data-tensor"):
-        found = html.find(f'{attribute}="{wanted}"')
-        while found >= 0:
-            start = html.rfind('<g class="', 0, found) + len('<g class="')
-            end = html.index('"', start)
-            if start <= end < found and html[start:end].partition(" ")[0] in ("node", "edge"):
-                html = f"{html[:end]} selected{html[end:]}"
-                found += len(" selected")
-            found = html.find(f'{attribute}="{wanted}"', found + 1)
-    return html

@@ -11,8 +11,8 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
-from openmodelatlas.annotation.counting import ranges_text
-from openmodelatlas.site.fields import PageDimension, PageInput, PageOutput
+from openmodelatlas.annotation.counting import few_layers, ranges_text
+from openmodelatlas.site.fields import Page, PageDimension, PageInput, PageOutput
 from openmodelatlas.site.highlight import cold_reason
 from openmodelatlas.site.latex import split
 from openmodelatlas.site.listing import Listing
@@ -74,8 +74,11 @@ def _environment() -> jinja2.Environment:
         shape=_shape,
         bytes=_bytes,
         ranges=ranges_text,
+        few_layers=few_layers,
+        says=_says,
         thousands="{:,}".format,
         short_number=_short_number,
+        passed_over=lambda text: text.partition(" was passed over")[0].partition("@")[0],
         number=lambda value: f"{value:.6g}" if isinstance(value, float) else str(value),
         lines=lines_text,
         numbers=numbers_text,
@@ -98,6 +101,14 @@ def _ticks(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
     )
+
+
+def _says(page: Page, role: str) -> bool:
+    """Whether the page's title, kind or mechanisms say its role already."""
+    above = (page.mechanism, *page.mechanisms)
+    said = (page.title, page.label, page.kind, *(item.title for item in above if item is not None))
+    bare = role.lower().rstrip("s")
+    return any(bare == text.lower().rstrip("s") for text in said) or (page.kind == "layer group" and bare == "layer")
 
 
 def _plain_text(text: str) -> str:

@@ -85,7 +85,7 @@ class Layers:
                 label=crumb_label(variant),
                 address=self._nearest(variant, rest),
                 members=variant.members,
-                differs=self.differences(here, variant) if here is not None else (),
+                differs=self._told(stack, here, variant) if not rest else (),
                 here=variant is here,
             )
             for variant in stack.variants
@@ -96,6 +96,22 @@ class Layers:
             if address in self._nodes:
                 return address
         return variant.address
+
+    def _told(self, stack: Stack, here: Node | None, variant: Node) -> tuple[str, ...]:
+        """What differs in ``variant`` from the layers that one looks at, else what its layers have to themselves."""
+        return self.differences(here, variant) if here is not None else self.peculiarities(stack, variant)
+
+    def peculiarities(self, stack: Stack, variant: Node) -> tuple[str, ...]:
+        """What is so in the layers of ``variant`` but not in all layers of ``stack``, most telling first."""
+        facts = [self._facts_of(item) for item in stack.variants]
+        found = []
+        for key, fact in self._facts_of(variant).items():
+            others = [other.get(key) for other in facts]
+            if any(other is not None and other.text != fact.text for other in others):
+                found.append(f"{fact.what} is {fact.text}")
+            elif fact.is_part and None in others:
+                found.append(f"has {fact.what}, {fact.text}")
+        return tuple(dict.fromkeys(found))[:_MOST_DIFFERENCES]
 
     def differences(self, here: Node, there: Node) -> tuple[str, ...]:
         """What differs in the layers of ``there``, most telling first, each without a full stop."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
+from openmodelatlas.drawing.svg import svg
 from openmodelatlas.evidence.excerpt import omission
 from openmodelatlas.evidence.sources import Evidence
-from openmodelatlas.site.diagrams import Diagrams, families, select
+from openmodelatlas.site.diagrams import Diagrams, families
 from openmodelatlas.site.expressions import ExpressionFinder
 from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput, PageSpan
 from openmodelatlas.site.fields.view import LibraryData, ModelName, ViewData
 from openmodelatlas.site.highlight import Highlighter
 from openmodelatlas.site.html import embedded, join_words, template
 from openmodelatlas.site.page import PageBuilder
-from openmodelatlas.site.paths import contents_folder, mechanism_folder, page_folder, to_root
+from openmodelatlas.site.paths import contents_folder, mechanism_folder, page_folder, relative_link, to_root
 from openmodelatlas.site.strip import strip_html
 from openmodelatlas.site.typesetting import Typesetter
 from openmodelatlas.site.visible import visible
@@ -26,7 +29,9 @@ from openmodelatlas.site.words import heading, numbers_text, one_line, safe_url
 _SHOWN_OUTPUTS = 5
 _ROOT = "⟦root⟧/"
 _LEVEL = "⟦level⟧/"
-"""Stand in what pages share for the ways to the root and to the level's folder, which differ between them."""
+_SELECTED = "⟦selected⟧"
+"""Stand in what pages share for the ways to the root and to the level's folder and for the page's address, which differ
+between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,20 @@ class PlaceFile:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What pages beside one diagram have alike: the diagram, the list of what is in it, whether it was drawn."""
+    """What pages beside one diagram have alike: the diagram on its own page and on others, the list of what is in it,
+    whether it was drawn."""
 
     diagram: str
+    beside: str
     listing: str
     has_figure: bool
 
 
 class NodeHtml:
     """Renders the pages of one atlas; what pages share is rendered once.
+
+    Pages beside another page's diagram show it as a picture from the file that lies beside that page (see
+    :meth:`drawing`), and scripts put the diagram itself in its place: pages would hold it hundreds of times otherwise.
 
     Args:
         builder: builds the pages.
@@ -82,7 +92,7 @@ class NodeHtml:
             markdown: its Markdown twin, for exports that scripts cannot read files from.
         """
         root = to_root(page.model, page.address)
-        href = self._linker(root)
+        href = self._linker(page_folder(page.model, page.address))
         rendered: str = template("page.html").render(
             page=page,
             set=self.typesetter,
@@ -101,6 +111,7 @@ class NodeHtml:
             catalogue_href=lambda identifier: f"{root}{mechanism_folder(None, identifier)}/index.html",
             port_light=lambda port: _port_light(page, port),
             span_places=lambda spans: self._places(page, spans),
+            said=[],
             data=embedded(self._data(page, markdown)),
         )
         return visible(rendered)
@@ -122,16 +133,16 @@ class NodeHtml:
         ]
         rendered: str = template("contents.html").render(
             root=root,
-            href=self._linker(root),
+            href=self._linker(folder),
             model_title=builder.document.title,
             rows=rows,
             data=embedded(LibraryData(models=self._models)),
         )
         return visible(rendered)
 
-    def _linker(self, root: str) -> Callable[[str], str]:
-        """A function from an address to a relative link."""
-        return lambda address: f"{root}{page_folder(self._model, address)}/index.html"
+    def _linker(self, here: PurePosixPath) -> Callable[[str], str]:
+        """A function from an address to a link from the folder ``here``."""
+        return lambda address: relative_link(here, page_folder(self._model, address))
 
     def _level_linker(self, level: str) -> Callable[[str], str]:
         """A function from an address to a link that all pages beside one diagram share: short within the level."""
@@ -147,16 +158,28 @@ class NodeHtml:
         """The diagram of the page's level with what the page is about marked, and the list of what is in it."""
         shared = self._shared(page.level)
         down = len(page_folder(page.model, page.address).parts) - len(page_folder(page.model, page.level).parts)
-        html = shared.diagram
-        if page.level != page.address:
-            html = select(html, page.address)
+        html = shared.diagram if page.level == page.address else shared.beside
         if page.level == page.address or not shared.has_figure:
             html += shared.listing
         else:
             link = f"{_LEVEL}index.html#list"
             html += f'<p class="alternative"><a href="{link}">The diagram as a list</a></p>'
-        # Both ways are made of dots and slashes alone.
-        return Markup(html.replace(_LEVEL, "../" * down).replace(_ROOT, root))  # noqa: S704
+        # Both ways are made of dots and slashes alone, addresses of those and letters.
+        return Markup(html.replace(_LEVEL, "../" * down).replace(_ROOT, root).replace(_SELECTED, page.address))  # noqa: S704
+
+    def drawing(self, level: str) -> tuple[bytes, bytes] | None:
+        """The diagram of ``level`` for its folder: as a script that hands it over, and as a picture.
+
+        ``None`` if ``level`` has none.
+        """
+        drawn = self._atlas.drawings.levels.get(level)
+        if drawn is None:
+            return None
+        title = f"Diagram of {self._builder.level_page(level).label}"
+        inline = Diagrams(self._atlas, self._linker(page_folder(self._model, level))).svg(level, title)
+        call = ",".join(msgspec.json.encode(text).decode().replace("<", "\\u003c") for text in (level, str(inline)))
+        picture = svg(drawn, href=None, inline=False, title=title)
+        return f"omaDiagram({call});\n".encode(errors="replace"), picture.encode(errors="replace")
 
     def _shared(self, address: str) -> _Level:
         """What pages beside one diagram have alike."""
@@ -166,6 +189,7 @@ class NodeHtml:
             href = self._level_linker(address)
             figure = Diagrams(self._atlas, href).svg(address, f"Diagram of {level.label}")
             context = {
+                "picture": None,
                 "level": level,
                 "figure": figure,
                 "families": families(self._atlas, address),
@@ -175,7 +199,12 @@ class NodeHtml:
             }
             diagram = template("inside.html").render(context)
             listing = template("alternative.html").render(context)
-            found = self._levels[address] = _Level(diagram, listing, figure is not None)
+            beside = diagram
+            if figure is not None:
+                drawn = self._atlas.drawings.levels[address]
+                picture = {"folder": _LEVEL, "selected": _SELECTED, "size": (round(drawn.width), round(drawn.height))}
+                beside = template("inside.html").render({**context, "picture": picture})
+            found = self._levels[address] = _Level(diagram, beside, listing, figure is not None)
         return found
 
     def _code(self, page: Page) -> Markup | None:

@@ -16,7 +16,7 @@ from openmodelatlas.site.arguments import page_arguments, page_attributes
 from openmodelatlas.site.claimed import SourceFinder
 from openmodelatlas.site.constants import constants
 from openmodelatlas.site.describe import describe_node
-from openmodelatlas.site.dimensions import DimensionWriter, shape_text
+from openmodelatlas.site.dimensions import DimensionWriter, page_sizes, shape_text
 from openmodelatlas.site.fields import (
     Crumb,
     Page,
@@ -241,7 +241,7 @@ class PageBuilder:
             layers=self._count_layers() if node.kind == "model" else 0,
             with_steps=known.sentence is None,
         )
-        return automatic if known.sentence is None else f"{known.sentence.rstrip()} {automatic}"
+        return automatic if known.sentence is None else f"{known.sentence.rstrip()} {automatic.lstrip()}".rstrip()
 
     def _crumb(self, address: str) -> Crumb:
         return self._neighbours.crumb(address)
@@ -374,6 +374,7 @@ class PageBuilder:
             configuration_defaults=document.configuration_defaults,
             choices=document.provenance.choices,
             probes=document.provenance.probes,
+            sizes=tuple(page_sizes(document)),
         )
 
 

@@ -66,6 +66,16 @@ def address_in(path: str) -> tuple[str, str]:
     return MECHANISMS if model == f"{MECHANISMS}_" else model, "/".join(segments)
 
 
+def relative_link(here: PurePosixPath, there: PurePosixPath) -> str:
+    """The relative path from the folder ``here`` to the page in the folder ``there``, no longer than it must be."""
+    common = 0
+    for one, other in zip(here.parts, there.parts, strict=False):
+        if one != other:
+            break
+        common += 1
+    return "/".join([*[".."] * (len(here.parts) - common), *there.parts[common:], "index.html"])
+
+
 def to_root(model: str, address: str) -> str:
     """The relative path from a page's folder to the root of the site: ``../../``."""
     return "../" * len(page_folder(model, address).parts)

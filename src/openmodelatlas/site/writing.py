@@ -53,6 +53,10 @@ class SiteWriter:
         (place / "index.html").write_bytes(encode(renderer.page(page, markdown=markdown)))
         (place / "index.md").write_bytes(encode(markdown))
         (place / "index.json").write_bytes(msgspec.json.encode(page))
+        drawing = renderer.drawing(page.address) if page.level == page.address else None
+        if drawing is not None:
+            (place / "diagram.js").write_bytes(drawing[0])
+            (place / "diagram.svg").write_bytes(drawing[1])
 
 
 def _share_of(builder: PageBuilder, share: int, shares: int) -> Iterator[Node]:
