@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from openmodelatlas.shapes.expression import Expression, Extreme, Integer, Name, Product, Sum
@@ -47,6 +48,19 @@ def latex(node: Expression, symbols: Mapping[str, str] | None = None) -> str:
     side = "floor" if node.rounding == "down" else "ceil"
     fraction = rf"\frac{{{latex(node.numerator, symbols)}}}{{{latex(node.denominator, symbols)}}}"
     return rf"\left\l{side} {fraction} \right\r{side}"
+
+
+def in_shape(symbol: str, value: int | None) -> str:
+    """An axis as shapes list it: ``7168 d``, ``3 (K − 1)``, which is 3 and not 3·K − 1, ``128 d_h.linear``.
+
+    Args:
+        symbol: of a size, or an expression of several; a comma in it would end the axis.
+        value: in elements; ``None`` where the run decides it.
+    """
+    text = symbol.replace(",", ".")
+    if value is None:
+        return text
+    return f"{value} {text}" if re.fullmatch(r"[^\W\d][\w.]*", text) else f"{value} ({text})"
 
 
 def symbol_latex(symbol: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from openmodelatlas.annotation.counting import layers_text
 from openmodelatlas.errors import ShapeError
 from openmodelatlas.graph.document import Document, SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
-from openmodelatlas.shapes.display import short
+from openmodelatlas.shapes.display import in_shape, short
 from openmodelatlas.shapes.names import RUN_NAMES
 from openmodelatlas.shapes.parsing import parse
 from openmodelatlas.site.fields import PageDimension, PageSize
@@ -101,12 +100,9 @@ class DimensionWriter:
                 symbol, name = short(parse(dimension.expression), self._symbols), None
             except ShapeError:  # an expression of a later grammar is still readable as it stands
                 symbol, name = dimension.expression, None
-        written = symbol.replace(",", ".")  # a comma ends an axis
-        if dimension.value is not None:
-            # Of `3 K − 1` one could not tell that it is 3, namely K − 1.
-            text = f"{dimension.value} {written if size is not None else _bracketed(written)}"
-        else:
-            text = f"{written} {name}" if name and name != symbol else written
+        text = in_shape(symbol, dimension.value)
+        if dimension.value is None and name and name != symbol:
+            text += f" {name}"
         return PageDimension(
             symbol=symbol,
             name=name,
@@ -115,11 +111,6 @@ class DimensionWriter:
             kind="symbolic",
             text=text,
         )
-
-
-def _bracketed(symbols: str) -> str:
-    """An expression of several symbols in brackets; one symbol as it is."""
-    return symbols if re.fullmatch(r"[^\W\d][\w.]*", symbols) else f"({symbols})"
 
 
 _BY_LAYER = " by layer"
@@ -160,7 +151,7 @@ def page_sizes(document: Document) -> Iterator[PageSize]:
         if key in RUN_NAMES or isinstance(value, int):
             small = run.get(key, probe.get("sizes", {}).get(key, value))
             yield PageSize(
-                symbol=size.symbol.replace(",", "."),
+                symbol=in_shape(size.symbol, None),
                 name=size.name,
                 key=key,
                 value=value if isinstance(value, int) else None,

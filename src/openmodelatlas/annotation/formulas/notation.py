@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from openmodelatlas.errors import ShapeError
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
-from openmodelatlas.shapes.display import latex, short
+from openmodelatlas.shapes.display import in_shape, latex, short
 from openmodelatlas.shapes.parsing import parse
 
 _GREEK = frozenset(
@@ -111,12 +111,13 @@ def dimension_words(dimension: Dimension, sizes: Mapping[str, SizeName]) -> str:
     if isinstance(dimension, Symbolic):
         size = sizes.get(dimension.expression)
         if size is not None:
-            return f"{size.symbol} {size.name}" if dimension.value is None else f"{dimension.value} {size.symbol}"
+            text = in_shape(size.symbol, dimension.value)
+            return f"{text} {size.name}" if dimension.value is None else text
         try:
             symbols = short(parse(dimension.expression), {key: each.symbol for key, each in sizes.items()})
         except ShapeError:
             symbols = dimension.expression
-        return symbols if dimension.value is None else f"{dimension.value} {symbols}"
+        return in_shape(symbols, dimension.value)
     if isinstance(dimension, DataDependent):
         return dimension.name.partition(" of `")[0]
     if isinstance(dimension, Varying):
