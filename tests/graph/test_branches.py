@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from openmodelatlas.graph.branches import Coverage, Decision, enclosing_condition, outcome_of
+from openmodelatlas.graph.nodes import computed_in
 from openmodelatlas.graph.syntax import Condition, FileSyntax
 
 from .specimens import specimen
@@ -126,3 +129,22 @@ def test_enclosing_condition_is_the_outermost():
     outer, inner = condition(1, 9, (2, 9), None), condition(3, 5, (4, 5), None)
     assert enclosing_condition([outer, inner], 4) is outer
     assert enclosing_condition([inner], 7) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "other_first", "shown"),
+    [
+        ("if sparse:\n    y = experts(x)\nelse:\n    y = mlp(x)", False, "experts(x)"),
+        ("if sparse:\n    y = experts(x)\nelse:\n    y = mlp(x)", True, "mlp(x)"),
+        ("if kept is None:\n    kept = update\nelse:\n    kept = kept + update", False, "kept + update"),
+        ("if starts:\n    kept = update\nelse:\n    kept = kept + update", True, "kept + update"),
+        ("if starts:\n    stored = join(stored, x)", True, "join(stored, x)"),
+        ("if starts:\n    kept = update", False, "update"),
+    ],
+)
+def test_a_branch_shows_what_ran_unless_that_only_gives_a_new_name(code: str, other_first: bool, shown: str) -> None:
+    (statement,) = ast.parse(code).body
+    assert isinstance(statement, ast.If)
+    computed = computed_in(statement, other_first=other_first)
+    assert computed is not None
+    assert ast.unparse(computed) == shown

@@ -11,6 +11,7 @@ from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.recording import Probe, Recording
 from openmodelatlas.graph.build import build_document
 from openmodelatlas.graph.document import Repeat
+from openmodelatlas.shapes.dimension import DataDependent
 from tests.corpus.models import loops
 
 from . import driver
@@ -70,7 +71,16 @@ def test_a_loop_over_all_experts_is_counted() -> None:
 def test_a_loop_over_chunks_is_counted() -> None:
     repeat = repeat_of(loops.Chunked)
     assert repeat.expression == "ceil(T, 4)"
+    assert repeat.note == "⌈T / 4⌉ times"
     assert repeat.observed == (2, 4)
+
+
+def test_the_size_of_a_chunk_has_a_bound() -> None:
+    document = build_document(subject(), [*record(loops.Chunked), at_full_size(loops.Chunked)], summary(loops.Chunked))
+    axes = {axis for node in document.nodes.values() if node.tensor is not None for axis in node.tensor.shape}
+    (by_round,) = [axis for axis in axes if isinstance(axis, DataDependent)]
+    assert by_round.name == "n of `for start in range(0, x.shape[1], self.length)`"
+    assert by_round.bound == "at most 4"
 
 
 def test_a_loop_that_the_run_at_full_size_goes_around_is_counted() -> None:

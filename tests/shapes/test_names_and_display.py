@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openmodelatlas.shapes.display import latex, short, symbol_latex
+from openmodelatlas.shapes.display import in_shape, latex, short, symbol_latex
 from openmodelatlas.shapes.names import is_seam, published_sizes, symbol_for, symbols_for
 from openmodelatlas.shapes.parsing import parse
 
@@ -94,3 +94,17 @@ def test_published_sizes_of_a_real_configuration() -> None:
 )
 def test_lengths_at_which_code_changes_its_path(key: str, seam: bool) -> None:
     assert is_seam(key) is seam
+
+
+@pytest.mark.parametrize(
+    ("symbol", "value", "text"),
+    [
+        ("d", 7168, "7168 d"),
+        ("d_h,linear", 128, "128 d_h.linear"),
+        ("K − 1", 3, "3 (K − 1)"),
+        ("h·d_v", 8192, "8192 (h·d_v)"),
+        ("B·T", None, "B·T"),
+    ],
+)
+def test_an_axis_cannot_be_read_as_another_size(symbol: str, value: int | None, text: str) -> None:
+    assert in_shape(symbol, value) == text

@@ -206,7 +206,7 @@ class Nodes:
         node = self._syntax[key[0]].at((condition.first, condition.column, condition.last, condition.end_column))
         if isinstance(node, ast.If):
             outcomes = {draft.decision.outcome(number) for number in draft.layers}
-            computed = _computed(node, other_first=outcomes == {"false"})
+            computed = computed_in(node, other_first=outcomes == {"false"})
             text = self._syntax[key[0]].segment(position(computed)) if computed is not None else text
         return Symbol(text=_short(text), lines=Lines(file=key[0], first=condition.first, last=condition.last))
 
@@ -393,7 +393,7 @@ class Nodes:
         return Symbol(text=_short(text), lines=self._lines(place))
 
 
-def _computed(node: ast.If, *, other_first: bool) -> ast.expr | None:
+def computed_in(node: ast.If, *, other_first: bool) -> ast.expr | None:
     """What a statement computes in the way that ran here; in the other way, where this one only gives a new name."""
     ways = (node.orelse, node.body) if other_first else (node.body, node.orelse)
     values = [

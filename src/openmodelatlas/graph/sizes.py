@@ -353,8 +353,10 @@ class Sizes:
         """A size that is another one in other rounds, such as that of the last part of a sequence."""
         loop = self._loops.get(site)
         header = loop.loop.text if loop is not None and loop.loop is not None else "its loop"
-        greatest = {max(row) for row in observed if row}
-        bound = f"at most {greatest.pop()}" if len(greatest) == 1 else None
+        greatest = {max(row) for row in observed if len(set(row)) > 1}  # of one round alone it may be any size
+        most = greatest.pop() if len(greatest) == 1 else None
+        holds = most is not None and all(size <= most for row in observed for size in row)
+        bound = f"at most {most}" if holds else None
         return DataDependent(name=f"n of `{header}`", depends_on=header, bound=bound)
 
     def _dependent(self, site: Site, phase: Phase, observed: Observed) -> Dimension:

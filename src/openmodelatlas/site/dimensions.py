@@ -123,7 +123,7 @@ def _write_varying(values: Sequence[int], members: Sequence[int]) -> PageDimensi
         text = f"{distinct[0]}–{distinct[-1]}"
     else:
         shown = [str(value) for value in distinct]
-        text = ", ".join(shown if len(shown) <= _SHOWN_VALUES else [*shown[: _SHOWN_VALUES - 2], "…", shown[-1]])
+        text = " or ".join(shown if len(shown) <= _SHOWN_VALUES else [*shown[: _SHOWN_VALUES - 2], "…", shown[-1]])
     note = f"by member: {', '.join(map(str, values))}"
     if len(members) == len(values) and len(distinct) <= _SHOWN_GROUPS:
         layers = {value: [m for m, v in zip(members, values, strict=True) if v == value] for value in distinct}
