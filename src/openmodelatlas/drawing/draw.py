@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.drawing.boxes import BoxWriter
@@ -21,13 +23,18 @@ def draw(document: Document, knowledge: Knowledge) -> Drawings:
         DrawingError: formulas cannot be set here; the advice says what to install.
     """
     notes: list[str] = []
-    levels = draw_levels(document, knowledge, notes)
-    wanted = list(every_latex(knowledge))
-    if not wanted:
-        return Drawings(levels=levels, notes=tuple(notes))
-    with Engine() as engine:
-        formulas, refused = engine.set(wanted)
+    with ThreadPoolExecutor(max_workers=1) as beside:  # V8 sets formulas while Python lays out
+        setting = beside.submit(_set_formulas, list(every_latex(knowledge)))
+        levels = draw_levels(document, knowledge, notes)
+        formulas, refused = setting.result()
     return Drawings(levels=levels, formulas=formulas, notes=(*notes, *refused))
+
+
+def _set_formulas(latex: list[str]) -> tuple[dict[str, str], list[str]]:
+    if not latex:
+        return {}, []
+    with Engine() as engine:
+        return engine.set(latex)
 
 
 def draw_levels(document: Document, knowledge: Knowledge, notes: list[str] | None = None) -> dict[str, Drawing]:
