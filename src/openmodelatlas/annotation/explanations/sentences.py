@@ -15,7 +15,8 @@ from openmodelatlas.graph.document import Lines, Node
 from openmodelatlas.graph.outcomes import branches_of, outcome_for
 
 _MOST_STEPS = 14
-_WAYS = {"true": "where", "false": "unless"}
+_RUN = re.compile(r"router|experts?$|attention$|network$|attention core|mixer$")
+"""Roles of what is run rather than computed."""
 
 
 class Sentences:
@@ -162,7 +163,7 @@ class Sentences:
 
     def _phrase(self, child: Node) -> tuple[str, str]:
         title = re.sub(r" \(\d+\)$", "", self._titles.of(child))
-        title = title.partition(":")[0] if child.kind == "loop" else title
+        title = title.partition(":")[0] if child.kind == "loop" else re.sub(r": (.+)$", r" (\1)", title)
         verb, _, rest = third_person(title, otherwise=self._verb(child)).partition(" ")
         return verb, f"{rest}{self._condition(child)}"
 
@@ -173,7 +174,10 @@ class Sentences:
             return "handles"
         if self._titles.of(child).startswith("No "):
             return "starts with"
-        return "applies" if self._drafts.nodes[child.address].role == "norm" else "computes"
+        role = self._drafts.nodes[child.address].role or ""
+        if role.endswith("norm"):
+            return "applies"
+        return "runs" if child.kind not in ("operation", "kernel") and _RUN.search(role) else "computes"
 
     def _condition(self, child: Node) -> str:
         """`` (in layers 2–93)``: where a statement that not all layers reach is reached."""
