@@ -12,6 +12,7 @@ import numpy as np
 from openmodelatlas.annotation.formulas.calls import Call, Operand
 from openmodelatlas.annotation.formulas.entry import MATRIX_PRODUCTS, Pairs, UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, applied, arguments_of, as_list, evaluated, read
+from openmodelatlas.annotation.formulas.pairs import indices, is_pairwise, pair
 from openmodelatlas.annotation.formulas.symbols import Symbols
 from openmodelatlas.annotation.formulas.terms import Terms
 from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
@@ -51,8 +52,9 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
     outputs = [port.tensor for port in call.node.outputs]
     places = symbols.spans.results(call.node, len(outputs))
     lines = symbols.spans.operands(call)
+    spread = indices(call, symbols.axes)
     for operand in call.operands:  # first, so that of two names alike the result's gets the stroke
-        terms.tensor(operand.name, lines.get(operand))
+        terms.tensor(operand.name, lines.get(operand), index=spread.get(operand, ""))
     written = outputs[: _written_outputs(call)]
     letters = ["y"] if len(written) == 1 else [f"y_{{{index + 1}}}" for index in range(len(written))]
     left = [
@@ -62,6 +64,10 @@ def formula(call: Call, symbols: Symbols, check: FormulaCheck) -> Formula:
 
     def piece(operand: Operand) -> Piece:
         return terms.tensor(operand.name, lines.get(operand))
+
+    pairwise = bool(spread) or any(is_pairwise(piece(operand).latex) for operand in call.operands)
+    if pairwise and len(left) == 1 and pair(symbols.axes(written[0])) is not None:
+        left = [f"{{{left[0]}}}_{{ij}}"]
 
     writer = symbols.writer(piece)
     together = r",\, ".join(left)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, call_of
 from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
 from openmodelatlas.annotation.formulas.notation import marked, parameter_latex, variable_latex
+from openmodelatlas.annotation.formulas.pairs import indexed, indices
 from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.writing import Piece, Writer, symbol
@@ -165,14 +167,26 @@ class Symbols:
         return found
 
     def letter(self, tensor: str) -> str | None:
-        """The letter of a result without a name: one for each on the page of what encloses its operation."""
+        """The letter of a result without a name: one for each on every page on which it stands."""
+        scope = self._outermost(tensor)
+        if scope is None:
+            return None
+        if scope not in self._letters:
+            self._letters[scope] = self._unnamed(scope)
+        return self._letters[scope].get(tensor)
+
+    def _outermost(self, tensor: str) -> str | None:
+        """The node on whose page a result is handed no further; ``None`` for what no node makes."""
         made = self.producer(tensor)
         if made is None:
             return None
         scope = made.parent or ""
-        if scope not in self._letters:
-            self._letters[scope] = self._unnamed(scope)
-        return self._letters[scope].get(tensor)
+        while any(port.tensor == tensor for port in self.document.nodes[scope].outputs):
+            around = self.document.nodes[scope]
+            if around.kind in ("layer group", "model", "phase") or around.parent is None:
+                break
+            scope = around.parent
+        return scope
 
     def _unnamed(self, scope: str) -> dict[str, str]:
         """Letters of the results in a scope that have neither a symbol nor a name in the code."""
@@ -188,9 +202,14 @@ class Symbols:
                 if piece is None or self.source(port.tensor) is not None:
                     results.append(port.tensor)
         letter = next((each for each in ("y", "u", "z", "v") if each not in taken), "y")
-        if len(results) == 1:
-            return {results[0]: letter}
-        return {tensor: f"{letter}_{{{number}}}" for number, tensor in enumerate(dict.fromkeys(results), start=1)}
+        handed = [tensor for tensor in results if self._outermost(tensor) != scope]
+        given = {self.letter(tensor) for tensor in handed}
+        own = [tensor for tensor in dict.fromkeys(results) if tensor not in handed]
+        if len(own) == 1 and letter not in given:
+            return {own[0]: letter}
+        names = (f"{letter}_{{{number}}}" for number in count(1))
+        free = (name for name in names if name not in given)
+        return dict(zip(own, free, strict=False))
 
     def _written(self, tensor: str) -> str | None:
         """What a write in place made a tensor from; ``None`` if none did."""
@@ -249,13 +268,15 @@ class Symbols:
         if call.in_place or "<result>" in call.entry.latex:
             return None
 
+        spread = indices(call, self.axes)
+
         def inner(operand: Operand) -> Piece:
             piece = self.named(operand.name, page, matrix=call is not None and call.name in MATRIX_PRODUCTS)
             if piece is None:
                 piece = self.expression(operand.name, page, depth + 1, lit)
             elif lit is not None and piece.level >= SYMBOL and not self.swaps(operand.name):
                 piece = lit(operand.name)
-            return piece if piece is not None else _NONE
+            return indexed(piece, spread.get(operand, "")) if piece is not None else _NONE
 
         plumbing = call.node.plumbing and call.operands
         piece = inner(call.operands[0]) if plumbing else self.writer(inner).piece(call)

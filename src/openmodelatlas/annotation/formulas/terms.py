@@ -9,6 +9,7 @@ import msgspec
 
 from openmodelatlas.annotation.formulas.entry import ATOM, SYMBOL
 from openmodelatlas.annotation.formulas.notation import dimension_words, unlit, variable_latex
+from openmodelatlas.annotation.formulas.pairs import indexed
 from openmodelatlas.annotation.formulas.symbols import MOST_PLUMBING, Symbols
 from openmodelatlas.annotation.formulas.writing import Piece, symbol
 from openmodelatlas.annotation.knowledge import Term
@@ -36,11 +37,12 @@ class Terms:
         self._taken = taken
         self._terms: dict[str, Term] = {}
         self._pieces: dict[str, Piece] = {}
+        self._bare: dict[str, str] = {}
         self._results: set[str] = set()
 
     def symbols(self) -> dict[str, str]:
         """How each tensor is set, those left out that stand as the expressions that compute them."""
-        return {name: term.latex for name, term in self._terms.items() if self._pieces[name].level >= SYMBOL}
+        return {name: self._bare[name] for name in self._terms if self._pieces[name].level >= SYMBOL}
 
     def finished(self, latex: str) -> tuple[Term, ...]:
         """The terms that ``latex`` speaks of, results first."""
@@ -48,7 +50,9 @@ class Terms:
         first = [term for name, term in terms.items() if name in self._results]
         return (*first, *(term for name, term in terms.items() if name not in self._results))
 
-    def tensor(self, name: str, lines: Lines | None = None, *, via: Sequence[str] = (), result: str = "") -> Piece:
+    def tensor(
+        self, name: str, lines: Lines | None = None, *, via: Sequence[str] = (), result: str = "", index: str = ""
+    ) -> Piece:
         """The lit piece of a tensor or parameter, entered as a term when it first occurs.
 
         Args:
@@ -56,30 +60,32 @@ class Terms:
             lines: its characters here.
             via: further nodes that light with it, such as the plumbing it passes.
             result: letter for it if it stands on the left and has no name; empty for operands.
+            index: of its elements here, ``i``; two tensors of one symbol are told apart by it.
         """
         if result:
             self._results.add(name)
         if name not in self._terms:
-            self._enter(name, via, result, lines)
+            self._enter(name, via, result, lines, index)
         term = self._terms[name]
         if lines is not None and lines not in term.lines:
             self._terms[name] = msgspec.structs.replace(term, lines=(*term.lines, lines))
         return self._pieces[name]
 
-    def _enter(self, name: str, via: Sequence[str], result: str, lines: Lines | None) -> None:
-        piece = self._plain(name, result, lines)
+    def _enter(self, name: str, via: Sequence[str], result: str, lines: Lines | None, index: str) -> None:
+        piece = self._plain(name, result, lines, index)
         shown = self._spelled(name, piece) if piece.level < SYMBOL or not self._has_name(name) else None
         if shown is not None and unlit(shown.latex) != unlit(piece.latex):  # a tensor in it has another symbol here
             piece = Piece(_MARKS.sub("", shown.latex), shown.level)
         identifier = unique(self._slug(name, bool(result)), self._taken)
         self._terms[name] = Term(
             id=identifier,
-            latex=piece.latex,
+            latex=indexed(piece, index).latex,
             meaning=self._meaning(name, lines),
             addresses=self._addresses(name, via),
         )
-        latex = shown.latex if shown is not None else piece.latex
-        self._pieces[name] = Piece(rf"{{\htmlData{{light={identifier}}}{{{latex}}}}}", piece.level)
+        self._bare[name] = piece.latex
+        whole = indexed(Piece(shown.latex, piece.level) if shown is not None else piece, index)
+        self._pieces[name] = Piece(rf"{{\htmlData{{light={identifier}}}{{{whole.latex}}}}}", whole.level)
 
     def _has_name(self, name: str) -> bool:
         return self._symbols.named(name, self._page, matrix=self._matrix) is not None
@@ -91,10 +97,10 @@ class Terms:
             return None
         return self._symbols.expression(name, self._page, lit=self.tensor)
 
-    def _plain(self, name: str, result: str, lines: Lines | None) -> Piece:
+    def _plain(self, name: str, result: str, lines: Lines | None, index: str) -> Piece:
         used = {term.latex for term in self._terms.values()}
         for piece in self._candidates(name, result, lines):
-            if piece.latex not in used:
+            if indexed(piece, index).latex not in used:
                 return piece
         letter = self._symbols.letter(name)
         if letter is not None and letter not in used:
@@ -167,7 +173,7 @@ class Terms:
             else:
                 what = f"result of `{made.symbol.text}`" if made is not None and made.symbol is not None else "tensor"
         else:
-            what = f"`{name.partition(' @ ')[0]}`"
+            what = f"{_owned(name, self._symbols.drafts.tensor_symbols.get(name, ''))}`{name.partition(' @ ')[0]}`"
         return f"{what} [{axes}]" if axes else what
 
     def _addresses(self, name: str, via: Sequence[str]) -> tuple[str, ...]:
@@ -183,6 +189,16 @@ class Terms:
                 break
             found[current] = None
         return tuple({**found, **dict.fromkeys(via)})
+
+
+def _owned(name: str, latex: str) -> str:
+    """What a parameter is, in a word before its true name; empty where only the name tells."""
+    last = name.partition(" @ ")[0].rpartition(".")[2]
+    if latex.startswith(r"\gamma"):
+        return "gain "
+    if last == "bias" or latex == "b":
+        return "bias "
+    return "weights " if last == "weight" else ""
 
 
 def _within_sentence(title: str) -> str:

@@ -186,7 +186,8 @@ def _generic(names: Names, address: str) -> Name:
     if word in ("cat", "stack") and len(operands) < 2:
         template, result = "Join {x}", "joined {x}"
     title = template.format(x=first, y=second)
-    bare = result.format(x=first.removeprefix("the "), y=second.removeprefix("the "))
+    x = first.removeprefix("the ") if result.startswith("{x}") else first
+    bare = result.format(x=x, y=second if " {y}" in result else second.removeprefix("the "))
     sentence = imperative(describe_operation(node.function or "", {**node.arguments, **node.published}))
     sentence = with_operands(sentence, list(dict.fromkeys(operands)))
     kinds = {names.board.kind(tensor) for tensor in inputs} - {None}

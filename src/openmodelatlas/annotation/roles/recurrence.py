@@ -261,7 +261,7 @@ def _beta(board: Board, tensor: str) -> None:
     maker = view.made_by(source)
     if maker is not None and view.word(maker) == "sigmoid":
         board.place(maker, "beta sigmoid", x=source)
-        board.spread(view.inputs(maker)[0], "beta")
+        board.spread(view.inputs(maker)[0], "beta logits")
 
 
 def find_strengths(board: Board) -> None:

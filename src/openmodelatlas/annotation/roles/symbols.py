@@ -59,6 +59,7 @@ PROJECTED = {
     "forget gate": "f",
     "step size": r"\Delta",
     "beta": r"\beta",
+    "beta logits": r"\beta",
 }
 
 

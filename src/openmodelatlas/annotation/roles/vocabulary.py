@@ -127,6 +127,7 @@ KINDS: dict[str, Kind] = {
     "input and output matrices": Kind("input and output matrices", "input and output matrix", r"BC", "state"),
     "joint features": Kind("joint features", "joint", None, None),
     "beta": Kind("write strength", "write strength", r"\beta", "state"),
+    "beta logits": Kind("write strength logits", "write strength", r"\tilde{\beta}", "state"),
     "recalled": Kind("recalled values", "recalled value", r"\hat{v}", "state"),
     "correction": Kind("value errors", "value error", r"\delta", "state"),
     "step size": Kind("step size", "step size", r"\Delta", "state"),
