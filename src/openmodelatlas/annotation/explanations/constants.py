@@ -167,7 +167,7 @@ def _same_number(constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:
 
 def _is_literal(expression: str | None) -> bool:
     """Whether an expression is written in numbers and words alone: ``30.0``, ``2 ** -0.5``."""
-    tree = ast.parse(expression or "None", mode="eval")
+    tree = ast.parse(expression or "None")  # several of them where there are several assignments
     return not any(isinstance(part, ast.Name) for part in ast.walk(tree))
 
 
