@@ -17,7 +17,7 @@ from openmodelatlas.site.highlight import cold_reason
 from openmodelatlas.site.latex import split
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import lines_text, numbers_text, one_line, safe_url, short_revision
+from openmodelatlas.site.words import bare_name, lines_text, numbers_text, one_line, safe_url, short_revision
 
 _FOLDER = Path(__file__).parent
 
@@ -86,6 +86,7 @@ def _environment() -> jinja2.Environment:
         unended=lambda text: text.rstrip(". "),
         cold_reason=cold_reason,
         one_line=one_line,
+        bare_name=bare_name,
         axis_notes=lambda shape: [item for item in shape or () if item.note],
         short_revision=short_revision,
         tojson_text=lambda value: msgspec.json.encode(value).decode(),

@@ -16,12 +16,13 @@ from openmodelatlas.site.fields import (
     PageDimension,
     PageInput,
     PageOutput,
+    PageParameter,
 )
 from openmodelatlas.site.knowing import places_text
 from openmodelatlas.site.latex import split, without_marks
 from openmodelatlas.site.paths import page_folder, to_root
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import lines_text, one_line, safe_url, short_revision
+from openmodelatlas.site.words import bare_name, lines_text, one_line, safe_url, short_revision
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$])")
 
@@ -29,7 +30,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$])")
 def render_markdown(page: Page) -> str:
     """The page as Markdown; links lead to the Markdown twins of other pages."""
     parts = [*_head(page), *_formulas(page), *_ports(page), *_explanation(page), *_facts(page), *_inside(page)]
-    parts += [*_code(page), *_sources(page)]
+    parts += [*_parameters(page), *_code(page), *_sources(page)]
     if page.atlas is not None:
         parts += _about(page)
     parts += _foot(page)
@@ -132,7 +133,7 @@ def _ports(page: Page) -> Iterator[str]:
         if port.origin is not None:
             origin = f" from {_link(page, port.origin.address, port.origin.label)}"
         elif port.parameter is not None:
-            origin = f" {port.source} {code(port.parameter)}"
+            origin = f" {port.source} {code(bare_name(port.parameter))}"
         else:
             origin = ""
         via = f" via {', '.join(plain(item.label) for item in port.via)}" if port.via else ""
@@ -209,11 +210,14 @@ def _facts(page: Page) -> Iterator[str]:
         )
     elif others:
         yield f"In other layers: {', '.join(_link(page, item.address, item.label) for item in others)}."
+
+
+def _parameters(page: Page) -> Iterator[str]:
     if page.parameters.tensors:
         yield f"## Parameters ({page.parameters.count:,})"
         rows = [
             (
-                _symbol(item.latex) + code(item.name),
+                _symbol(item.latex) + code(bare_name(item.name)) + _of_owner(page, item),
                 _shape(item.shape),
                 plain(item.dtype),
                 f"{item.count:,} × {item.each:,}" + (" (buffer, not counted)" if item.kind == "buffer" else ""),
@@ -221,6 +225,13 @@ def _facts(page: Page) -> Iterator[str]:
             for item in page.parameters.tensors
         ]
         yield _table(("name", "shape", "dtype", "elements"), rows)
+
+
+def _of_owner(page: Page, item: PageParameter) -> str:
+    """Which module a parameter belongs to, where several groups of layers have one of its name."""
+    if item.owner is None or bare_name(item.name) == item.name:
+        return ""
+    return f" of {_link(page, item.owner, item.owner)}"
 
 
 def _taken(page: Page, branch: PageBranch) -> str:

@@ -75,3 +75,8 @@ def crumb_label(node: Node) -> str:
 def name_within(node: Node) -> str:
     """What a list of neighbours says: operations and tensors by their title, which tells them apart."""
     return heading(node) if node.kind in ("operation", "tensor", "kernel") else crumb_label(node)
+
+
+def bare_name(name: str) -> str:
+    """A parameter's name as the model has it, without the module that tells equal ones of other layers apart."""
+    return name.partition(" @ ")[0]
