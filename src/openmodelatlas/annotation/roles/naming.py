@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,9 @@ ACTIVATION_NAMES = {
     "mish": "Mish",
 }
 
+
+_AFTER = re.compile(r"\b(?:of|at|in|by|from|with|and|plus|minus) \Z")
+"""Words after which an operand keeps its article within the name of a result."""
 
 NORMS = {"layer norm": "Layer norm", "rms norm": "RMSNorm"}
 NORM_ENDS = {
@@ -186,8 +190,11 @@ def _generic(names: Names, address: str) -> Name:
     if word in ("cat", "stack") and len(operands) < 2:
         template, result = "Join {x}", "joined {x}"
     title = template.format(x=first, y=second)
-    x = first.removeprefix("the ") if result.startswith("{x}") else first
-    bare = result.format(x=x, y=second if " {y}" in result else second.removeprefix("the "))
+    named = {
+        place: operand if _AFTER.search(result.partition(place)[0]) else operand.removeprefix("the ")
+        for place, operand in (("{x}", first), ("{y}", second))
+    }
+    bare = result.format(x=named["{x}"], y=named["{y}"])
     sentence = imperative(describe_operation(node.function or "", {**node.arguments, **node.published}))
     sentence = with_operands(sentence, list(dict.fromkeys(operands)))
     kinds = {names.board.kind(tensor) for tensor in inputs} - {None}

@@ -18,6 +18,24 @@ def make_unique(document: Document, drafts: Drafts) -> None:
                 if child in document.nodes and (document.nodes[child].kind == "tensor") == wanted
             ]
             _siblings(document, siblings, drafts)
+        _results(document, node, drafts)
+
+
+def _results(document: Document, node: Node, drafts: Drafts) -> None:
+    """Tell what operations side by side make apart: other tensors have other titles."""
+    made = [
+        document.nodes[port.tensor]
+        for child in node.children
+        if child in document.nodes and document.nodes[child].kind == "operation"
+        for port in document.nodes[child].outputs
+        if port.tensor in document.nodes
+    ]
+    distinct = {each.address: each for each in made if not document.nodes[_maker(each)].plumbing}
+    _siblings(document, list(distinct.values()), drafts)
+
+
+def _maker(tensor: Node) -> str:
+    return (tensor.tensor.producer if tensor.tensor is not None else None) or tensor.address
 
 
 def _siblings(document: Document, siblings: list[Node], drafts: Drafts) -> None:

@@ -75,7 +75,7 @@ KINDS: dict[str, Kind] = {
     "weights": Kind("attention weights", "attention weight", r"w", "attention"),
     "mixed values": Kind("mixed values", "mixed value", r"o", "attention"),
     "output gate": Kind("output gate", "output gate", r"g_{\mathrm{out}}", "attention"),
-    "gated output": Kind("gated output", "gated output", r"o", "attention"),
+    "gated output": Kind("gated output", "gated output", r"\tilde{o}", "attention"),
     "mask": Kind("attention mask", "mask", r"M", "attention"),
     "visible": Kind("visible pairs of positions", "visibility", r"V", "attention"),
     # Positions
