@@ -46,7 +46,7 @@ def branch(atlas: Atlas, group: str, test: str) -> str:
 @pytest.mark.parametrize(
     ("module", "start", "keys"),
     [
-        ("norm", "`self.eps` is 1e-05: `norm_eps` = 1e-05 of the published configuration.", "eps=config.norm_eps"),
+        ("norm", "`self.eps` is 1e-05: `norm_eps` of the published configuration.", "eps=config.norm_eps"),
         ("late-norm", "`self.eps` is 0.001: `0.001`, the default of a parameter that is not passed.", "eps=1e-3"),
         ("mlp", "`self.limit` is 30.0: `30.0`, a constant of the code.", "self.limit = 30.0"),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path, lines_of
@@ -122,11 +122,14 @@ class Constants:
         if origin is None:
             yield Statement(text=f"`{spoken}` is {value} at run time; its constructor does not show where from.")
         elif origin.keys or origin.default or _is_literal(origin.expression):
-            yield Statement(text=f"`{spoken}` is {value}: {self._origin_text(origin)}.", lines=origin.lines)
+            text = f"`{spoken}` is {value}: {self._origin_text(origin)}."
+            if origin.expression is None:  # the very value of the key
+                text = text.replace(f"` = {value}", "`", 1)
+            yield Statement(text=text, lines=origin.lines)
         # What another function computes is no origin; the value stands among the attributes.
 
     def _origin_text(self, origin: Origin) -> str:
-        where = " and ".join(self._key_text(key) for key in origin.keys)
+        where = self._keys_text(origin.keys)
         if origin.expression is None:
             return where
         text = " ".join(origin.expression.split())
@@ -136,12 +139,19 @@ class Constants:
             return f"`{text}`, the default of a parameter that is not passed"
         return f"`{text}`, a constant of the code"
 
-    def _key_text(self, key: str) -> str:
-        defaults = self._document.configuration_defaults
-        given = "a default of the configuration class" if key in defaults else "the published configuration"
-        value = _lookup(self._document.configuration, key)
-        shown = f" = {_text(value)}" if _is_constant(value) and value is not None else ""
-        return f"`{key}`{shown} of {given}" if key not in defaults else f"`{key}`{shown}, {given}"
+    def _keys_text(self, keys: Iterable[str]) -> str:
+        """``key`` = 128 and ``other`` = 64 of the published configuration."""
+        published: list[str] = []
+        defaults: list[str] = []
+        for key in keys:
+            value = _lookup(self._document.configuration, key)
+            shown = f" = {_text(value)}" if _is_constant(value) and value is not None else ""
+            (defaults if key in self._document.configuration_defaults else published).append(f"`{key}`{shown}")
+        parts = [f"{' and '.join(published)} of the published configuration"] if published else []
+        if defaults:
+            whose = "a default" if len(defaults) == 1 else "defaults"
+            parts.append(f"{' and '.join(defaults)}, {whose} of the configuration class")
+        return " and ".join(parts)
 
 
 def _same_number(constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:

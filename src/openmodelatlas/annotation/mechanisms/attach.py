@@ -17,7 +17,7 @@ from openmodelatlas.annotation.mechanisms.terms import formula_of, latex_of, ope
 from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
 from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism, Note
-from openmodelatlas.catalogue.load import Catalogue
+from openmodelatlas.catalogue.load import Catalogue, formula_symbols, without_unbound
 from openmodelatlas.graph.document import Lines, Node
 
 _SYMBOL = re.compile(r"<([A-Za-z_]\w*)>")
@@ -137,6 +137,8 @@ def _notes(
 ) -> Iterator[Statement]:
     """Notes for porting that hold here, with the lines of their symbols; of the same numbers (``noted``) only once."""
     bound = place.fit.bound
+    notation = {name for name, symbol in mechanism.front.symbols.items() if symbol.binds == "index"}
+    shown = frozenset(formula_symbols(without_unbound(mechanism.front.formula, notation | bound.keys())))
     for note in mechanism.porting:
         if not all(name in bound for name in note.symbols) or any(name in bound for name in note.absent):
             continue
@@ -151,7 +153,8 @@ def _notes(
             continue
         noted |= numbers
         lines = [line for name in (*note.symbols, *note.types) for line in operand_lines(flow, bound[name])]
-        yield Statement(text=note_text(note, bound, latex), lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
+        text = note_text(note, bound, latex, shown)
+        yield Statement(text=text, lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
 
 
 def _has_types(flow: Flow, note: Note, bound: Mapping[str, Operand]) -> bool:
@@ -168,8 +171,8 @@ def _has_types(flow: Flow, note: Note, bound: Mapping[str, Operand]) -> bool:
     return True
 
 
-def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str]) -> str:
-    """The note behind the symbols that it is about, ``{name}`` replaced by the number as published."""
+def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str], shown: frozenset[str]) -> str:
+    """The note behind those symbols of the formula that it is about, ``{name}`` replaced by the number as published."""
 
     def fill(match: re.Match[str]) -> str:
         operand = bound.get(match[1])
@@ -183,7 +186,7 @@ def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str]
         in_math = text[: match.start()].count("$") % 2 == 1
         return latex.get(match[1], match[0]) if in_math else f"${latex.get(match[1], match[0])}$"
 
-    symbols = ", ".join(f"${latex[name]}$" for name in note.symbols if latex[name])
+    symbols = ", ".join(f"${latex[name]}$" for name in note.symbols if name in shown and latex[name])
     text = _NUMBER.sub(fill, note.text)
     text = _SYMBOL.sub(name_symbol, text)
     return f"{symbols}: {text}" if symbols else text
