@@ -306,4 +306,6 @@ def _attribute(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Without what would steer the reader's view: control characters and marks that turn the direction of writing."""
+    if text.isprintable():
+        return text
     return "".join("\ufffd" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Co") else sign for sign in text)

@@ -54,13 +54,19 @@ class PlaceFile:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What pages beside one diagram have alike: the diagram on its own page and on others, the list of what is in it,
-    whether it was drawn."""
+    """What pages beside one diagram have alike.
+
+    Attributes:
+        figure: the diagram, if it was drawn.
+        diagram, beside: what its own page and what others show of it.
+        listing: the list of what is in it.
+    """
+
+    figure: Markup | None
 
     diagram: str
     beside: str
     listing: str
-    has_figure: bool
 
 
 class NodeHtml:
@@ -159,7 +165,7 @@ class NodeHtml:
         shared = self._shared(page.level)
         down = len(page_folder(page.model, page.address).parts) - len(page_folder(page.model, page.level).parts)
         html = shared.diagram if page.level == page.address else shared.beside
-        if page.level == page.address or not shared.has_figure:
+        if page.level == page.address or shared.figure is None:
             html += shared.listing
         else:
             link = f"{_LEVEL}index.html#list"
@@ -175,9 +181,9 @@ class NodeHtml:
         drawn = self._atlas.drawings.levels.get(level)
         if drawn is None:
             return None
+        figure = str(self._shared(level).figure).replace(_LEVEL, "").replace(_ROOT, to_root(self._model, level))
+        call = ",".join(msgspec.json.encode(text).decode().replace("<", "\\u003c") for text in (level, figure))
         title = f"Diagram of {self._builder.level_page(level).label}"
-        inline = Diagrams(self._atlas, self._linker(page_folder(self._model, level))).svg(level, title)
-        call = ",".join(msgspec.json.encode(text).decode().replace("<", "\\u003c") for text in (level, str(inline)))
         picture = svg(drawn, href=None, inline=False, title=title)
         return f"omaDiagram({call});\n".encode(errors="replace"), picture.encode(errors="replace")
 
@@ -204,7 +210,7 @@ class NodeHtml:
                 drawn = self._atlas.drawings.levels[address]
                 picture = {"folder": _LEVEL, "selected": _SELECTED, "size": (round(drawn.width), round(drawn.height))}
                 beside = template("inside.html").render({**context, "picture": picture})
-            found = self._levels[address] = _Level(diagram, beside, listing, figure is not None)
+            found = self._levels[address] = _Level(figure, diagram, beside, listing)
         return found
 
     def _code(self, page: Page) -> Markup | None:
