@@ -13,6 +13,7 @@ from openmodelatlas import build
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import list_built, model_folder
+from openmodelatlas.errors import AtlasError
 
 # As in the capture process: tensors are small, and a forked process cannot use the threads of the first. Read by torch
 # when it is imported, which no module of the tests has done yet.
@@ -36,12 +37,18 @@ def atlas_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Atlas]
     """
     home = tmp_path_factory.mktemp("registry-home")
     given = os.environ.get("OMA_TEST_HOME") if not os.environ.get("CI") else None
-    found: dict[str, Atlas] = {}
+    found: dict[str, Atlas | AtlasError] = {}
 
     def atlas(model: str) -> Atlas:
         if model not in found:
             there = given is not None and model in list_built(Path(given))
-            found[model] = store.read(model_folder(Path(given or ""), model)) if there else build(model, home=home)
-        return found[model]
+            try:
+                found[model] = store.read(model_folder(Path(given or ""), model)) if there else build(model, home=home)
+            except AtlasError as error:  # remembered, so that it is not tried again for each test
+                found[model] = error
+        result = found[model]
+        if isinstance(result, AtlasError):
+            raise result
+        return result
 
     return atlas
