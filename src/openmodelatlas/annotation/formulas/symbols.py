@@ -172,6 +172,7 @@ class Symbols:
         if scope is None:
             return None
         if scope not in self._letters:
+            self._letters[scope] = {}  # what leads back here while letters are given has none yet
             self._letters[scope] = self._unnamed(scope)
         return self._letters[scope].get(tensor)
 

@@ -9,6 +9,9 @@ from openmodelatlas.annotation.formulas.notation import marked, variable_latex
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 
+UNTELLING = frozenset({"hidden_states", "states", "features", "output", "outputs", "result", "results", "out"})
+"""Names of the code that say less than the symbol of a kind with a prime."""
+
 _PRIMED = re.compile(r"(?P<base>.+?)(?P<primes>'{1,2}|\^\{\((?P<number>\d+)\)\})\Z", re.DOTALL)
 
 
@@ -69,7 +72,8 @@ class Scopes:
             for tensor in view.outputs(address):
                 fact, root = view.fact(tensor), view.root(tensor)
                 if fact is not None and fact.variable:
-                    self._variables.setdefault(root, fact.variable.removeprefix("self."))
+                    if self._parent(root) == (view.nodes[address].parent or ""):
+                        self._variables.setdefault(root, fact.variable.removeprefix("self."))
                     own = root if not view.nodes[address].plumbing else tensor
                     place = (view.nodes[address].parent or "", fact.variable.removeprefix("self."))
                     self._called.setdefault(place, set()).add(own if self._parent(root) != place[0] else root)
@@ -136,7 +140,7 @@ class Scopes:
         """The code's name of a tensor, where it is a word that says more than the kind."""
         root = self._board.view.root(tensor)
         name = self._variables.get(root, "")
-        if len(self._called.get((self._parent(root), name), ())) > 1:
+        if name in UNTELLING or len(self._called.get((self._parent(root), name), ())) > 1:
             return None
         latex = variable_latex(name) if name.isidentifier() else ""
         if not latex.startswith(r"\mathtt"):
