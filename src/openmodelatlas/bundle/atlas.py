@@ -9,6 +9,7 @@ from pathlib import Path
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.canonical import decode_drawings, decode_knowledge
 from openmodelatlas.bundle.manifest import Manifest, read_checked
+from openmodelatlas.bundle.references import check_drawings, check_knowledge
 from openmodelatlas.bundle.resolve import close_matches, resolve
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue
 from openmodelatlas.capture.text import lines_of
@@ -63,14 +64,18 @@ class Atlas:
         Raises:
             BundleError: the file is missing, altered or of another format.
         """
-        data = read_checked(self.folder, self.manifest, "knowledge.json")
-        return decode_knowledge(data, str(self.folder / "knowledge.json"))
+        where = str(self.folder / "knowledge.json")
+        knowledge = decode_knowledge(read_checked(self.folder, self.manifest, "knowledge.json"), where)
+        check_knowledge(knowledge, self.document, where)
+        return knowledge
 
     @cached_property
     def drawings(self) -> Drawings:
         """Diagrams and typeset formulas; read when they are first asked for. Raises as :attr:`knowledge`."""
-        data = read_checked(self.folder, self.manifest, "drawings.json")
-        return decode_drawings(data, str(self.folder / "drawings.json"))
+        where = str(self.folder / "drawings.json")
+        drawings = decode_drawings(read_checked(self.folder, self.manifest, "drawings.json"), where)
+        check_drawings(drawings, where)
+        return drawings
 
     @property
     def root(self) -> Node:

@@ -89,7 +89,7 @@ def _decode(data: bytes, part: type[_Part], known: int, what: str, where: str) -
     again = "Build it again with `oma build --force`."
     try:
         found = msgspec.json.decode(data, type=_Format).format
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"The {what} is corrupt: {error}.", where=where, advice=again) from error
     if found != known:
         advice = (
@@ -102,7 +102,7 @@ def _decode(data: bytes, part: type[_Part], known: int, what: str, where: str) -
         )
     try:
         return msgspec.json.decode(data, type=part)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"The {what} is corrupt: {error}.", where=where, advice=again) from error
 
 

@@ -40,13 +40,18 @@ def _usable(chosen: str) -> Path:
     return path
 
 
+def is_identifier(model: str) -> bool:
+    """Whether a model may be called that: lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
+    return len(model) <= 120 and _MODEL.fullmatch(model) is not None
+
+
 def model_folder(home: Path, model: str) -> Path:
     """The folder that holds the bundles of ``model`` below ``home``; it need not exist.
 
     Raises:
         UsageError: ``model`` is no identifier of lower-case letters, digits, ``.``, ``_`` and ``-``.
     """
-    if not _MODEL.fullmatch(model) or len(model) > 120:
+    if not is_identifier(model):
         raise UsageError(
             f"{model!r} is not a model identifier.",
             advice="Use lower-case letters and digits, joined by '-', '_' or '.'.",

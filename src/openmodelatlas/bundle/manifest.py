@@ -74,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest:
         found = msgspec.json.decode(data, type=_Format).format
         if found == BUNDLE_FORMAT:
             return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(
             f"The manifest is corrupt: {error}.", where=str(path), advice="Build it again with `oma build --force`."
         ) from error

@@ -42,6 +42,7 @@ from openmodelatlas.bundle.manifest import (
     read_checked,
     read_manifest,
 )
+from openmodelatlas.bundle.references import check_tree
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue, encode_tensors
 from openmodelatlas.drawing.drawing import Drawings
 from openmodelatlas.errors import BundleError
@@ -121,6 +122,7 @@ def read(path: Path) -> Atlas:
     for file in document.files.values():
         if not _SHA256.fullmatch(file.sha256):
             raise BundleError(f"The hash of {file.path} is not a SHA-256.", where=str(folder / "atlas.json"))
+    check_tree(document, str(folder / "atlas.json"))
     return Atlas(document, folder=folder, manifest=manifest)
 
 

@@ -164,7 +164,7 @@ def _read_header(path: Path) -> tuple[dict[str, _Entry], int]:
         table = msgspec.json.decode(text, type=dict[str, Any])
         table.pop("__metadata__", None)
         entries = msgspec.convert(table, dict[str, _Entry])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"The header of the values is corrupt: {error}.", where=str(path)) from error
     for key, entry in entries.items():
         begin, end = entry.data_offsets

@@ -60,7 +60,8 @@ def command(models: tuple[str, ...], as_report: bool, as_json: bool) -> int:
 
 def _tell(result: Verification) -> None:
     counted = (
-        f"{result.files:,} files, {result.claims:,} claims, {result.shapes:,} dimensions, {result.formulas:,} formulas"
+        f"{result.files:,} files, {result.claims:,} claims, {result.shapes:,} dimensions, "
+        f"{result.formulas:,} formulas, {result.diagrams:,} diagrams"
     )
     if not result.drifts:
         click.echo(f"{click.style('ok', fg='green')}  {result.model}: {counted}")

@@ -14,7 +14,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is no longer as the atlas says.
 
     Attributes:
-        kind: ``file``, ``claim``, ``shape``, ``value``, ``formula``, ``knowledge`` or ``graph``.
+        kind: ``file``, ``claim``, ``shape``, ``value``, ``formula``, ``knowledge``, ``drawing`` or ``graph``.
         where: address, file or parameter.
         text: what differs.
     """

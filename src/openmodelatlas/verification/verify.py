@@ -9,6 +9,7 @@ import msgspec
 from openmodelatlas.annotation.needs import check_needs
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.capture.job import Progress
+from openmodelatlas.verification.drawings import verify_drawings
 from openmodelatlas.verification.drift import Drift, told
 from openmodelatlas.verification.files import verify_claims, verify_files
 from openmodelatlas.verification.formulas import verify_formulas
@@ -23,7 +24,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         model: identifier.
         drifts: empty if everything holds.
-        files, claims, shapes, formulas: how many were checked.
+        files, claims, shapes, formulas, diagrams: how many were checked.
         not_at_hand: files whose original is not on this machine, so that only the atlas' own copy was checked, and
             formulas whose values the bundle leaves out.
     """
@@ -34,6 +35,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     claims: int
     shapes: int
     formulas: int
+    diagrams: int
     not_at_hand: tuple[str, ...]
 
 
@@ -54,6 +56,8 @@ def verify(atlas: Atlas, progress: Report | None = None) -> Verification:
     shapes = verify_shapes(atlas, found)
     report(Progress("Evaluating formulas", 0, 0))
     claims = verify_claims(atlas, found)
+    report(Progress("Drawing diagrams", 0, 0))
+    diagrams = verify_drawings(atlas, found)
     formulas = 0
     with told(found, "formula", ""):  # code that is altered cannot be annotated
         formulas = verify_formulas(atlas, found, absent)
@@ -64,5 +68,6 @@ def verify(atlas: Atlas, progress: Report | None = None) -> Verification:
         claims=claims,
         shapes=shapes,
         formulas=formulas,
+        diagrams=diagrams,
         not_at_hand=tuple(absent),
     )
