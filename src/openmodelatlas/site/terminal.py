@@ -103,11 +103,14 @@ def _formulas(page: Page) -> list[RenderableType]:
 
 
 def _elsewhere(page: Page) -> list[str]:
+    """The same place in other layers; what differs there is told on the pages of layers and of the model."""
+    others = [item for item in page.same_place if not item.here]
+    if page.kind not in ("layer group", "model"):
+        return [f"{item.label}: {item.address}" for item in others]
     return [
         f"{item.label} ({layers_text(item.members)}): {item.address}"
         + "".join(f"; {readable(text)}" for text in item.differs)
-        for item in page.same_place
-        if not item.here
+        for item in others
     ]
 
 
