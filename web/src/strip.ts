@@ -8,6 +8,8 @@ export function setUpStrip(): void {
   strip.dataset["ready"] = "yes";
   const usual = note?.textContent ?? "";
   const current = cells.findIndex((cell) => cell.getAttribute("aria-current") === "true");
+  const row = cells[0]!.closest("ol")!; // on narrow screens a row that scrolls
+  if (current > 0) row.scrollLeft = cells[current]!.getBoundingClientRect().left - row.getBoundingClientRect().left - row.clientWidth / 3;
   cells.forEach((cell, index) => (cell.tabIndex = index === Math.max(0, current) ? 0 : -1)); // one stop of the tab key
 
   // The first cell of a kind tells for all what differs there.
