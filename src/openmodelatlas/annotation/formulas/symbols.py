@@ -42,6 +42,7 @@ class Symbols:
         self._letters: dict[str, dict[str, str]] = {}
         self._layers: dict[str, dict[str, str]] = {}
         self._assigned: dict[str, dict[str, list[str]]] = {}
+        self._roles: dict[str, dict[str, set[str]]] = {}
 
     def call(self, address: str) -> Call | None:
         """The call of the operation at ``address``."""
@@ -144,6 +145,23 @@ class Symbols:
         roots = self._assigned[scope].get(name, [])
         meant = self._meant(tensor)
         return marked(variable_latex(name), roots.index(meant) if meant in roots else 0)
+
+    def clashes(self, tensor: str, latex: str) -> bool:
+        """Whether the code's name of what plumbing made is the symbol of another tensor on the page."""
+        made = self.producer(tensor)
+        if made is None or not made.plumbing:
+            return False
+        scope = made.parent or ""
+        if scope not in self._roles:
+            owners: dict[str, set[str]] = {}
+            for address in self.document.nodes[scope].children if scope in self.document.nodes else ():
+                node = self.document.nodes.get(address)
+                for port in (*node.inputs, *node.outputs) if node is not None else ():
+                    given = self.role(port.tensor, {})
+                    if given is not None:
+                        owners.setdefault(given, set()).add(self.root(port.tensor))
+            self._roles[scope] = owners
+        return bool(self._roles[scope].get(latex, set()) - {self.root(tensor)})
 
     def _meant(self, tensor: str) -> str:
         """What a name of the code stands for: plumbing makes no other tensor, unless a role names its source."""

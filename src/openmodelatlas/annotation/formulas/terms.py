@@ -128,7 +128,7 @@ class Terms:
             yield symbol(variable_latex(local))
         if named is not None:
             yield named
-        if own:
+        if own and not symbols.clashes(name, symbols.variable(name, own)):
             yield symbol(symbols.variable(name, own))
         elif not result:
             spelled = symbols.expression(name, self._page)
