@@ -21,5 +21,7 @@ def check_needs(model: str) -> None:
             f"NumPy cannot be imported, so no formula can be evaluated: {error}.",
             advice="Run pip install 'openmodelatlas[capture]'.",
         ) from error
-    load()
+    catalogue = load()
+    for identifier in catalogue.mechanisms:
+        catalogue.reference(identifier)
     notes_of(model)

@@ -51,7 +51,7 @@ class Catalogue:
         mechanism = self.mechanisms[identifier]
         name, _, function = mechanism.front.reference.rpartition(".")
         found = getattr(_module(self.root / "references", name, mechanism.path), function, None)
-        if found is None:
+        if not callable(found):
             raise CatalogueError(
                 f"references/{name}.py has no function {function}.",
                 where=mechanism.path,
@@ -69,7 +69,7 @@ def load(root: Path = ROOT) -> Catalogue:
     """
     entries: dict[str, Mechanism] = {}
     for path in sorted((root / "mechanisms").glob("*.md")):
-        mechanism = read_entry(path.read_text("utf-8"), f"mechanisms/{path.name}")
+        mechanism = read_entry(_text(path), f"mechanisms/{path.name}")
         if mechanism.id != path.stem:
             raise _fault(mechanism.path, f"its id is {mechanism.id!r}", "The file is called <id>.md.")
         entries[mechanism.id] = mechanism
@@ -88,7 +88,8 @@ def read_entry(text: str, where: str) -> Mechanism:
     try:
         front = msgspec.yaml.decode(parts[1], type=FrontMatter)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise _fault(where, f"its front matter is not as the format says: {error}", None) from None
+        said = " ".join(str(error).split())
+        raise _fault(where, f"its front matter is not as the format says: {said}", None) from None
     sections = _sections(parts[2], where)
     mechanism = Mechanism(
         front=front,
@@ -177,6 +178,8 @@ def _validate(mechanism: Mechanism) -> None:
         raise _fault(where, "its example does not give every output", None)
     if front.reference.count(".") != 1:
         raise _fault(where, f"its reference is {front.reference!r}", "Write module.function.")
+    if front.tolerance is not None and not 0.0 <= front.tolerance.relative < 1.0:
+        raise _fault(where, f"its tolerance is {front.tolerance.relative}", "Give a relative error below 1.")
     if not mechanism.why or not mechanism.porting:
         raise _fault(where, "it lacks the section Why or When porting", None)
     for name, symbol in front.symbols.items():
@@ -223,6 +226,14 @@ def _ordered(entries: Mapping[str, Mechanism]) -> dict[str, Mechanism]:
     return done
 
 
+def _text(path: Path) -> str:
+    """The text of an entry's file."""
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _fault(f"mechanisms/{path.name}", f"its file cannot be read: {error}", "Write it in UTF-8.") from error
+
+
 def _module(folder: Path, name: str, where: str) -> ModuleType:
     """The module ``name`` of references: of the package for the catalogue that comes with it, else from its file."""
     if folder == ROOT / "references":
@@ -238,7 +249,10 @@ def _module(folder: Path, name: str, where: str) -> ModuleType:
     if specification is None or specification.loader is None or not path.is_file():
         raise _fault(where, f"{path} does not exist", None)
     module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:  # somebody's file: whatever it raises concerns its writer
+        raise _fault(where, f"{path} cannot be imported: {type(error).__name__}: {error}", None) from error
     sys.modules[full] = module
     return module
 

@@ -37,8 +37,10 @@ def ensure_built(names: Sequence[str], *, trust: bool = False) -> list[str]:
 
 def tell(atlas: Atlas, *, err: bool = False) -> None:
     """Prints which source an atlas shows, what was passed over, the verdicts, and where it lies."""
+    from openmodelatlas.site.visible import visible
+
     document, origin = atlas.document, atlas.document.provenance
-    click.secho(document.title, bold=True, nl=False, err=err)
+    click.secho(visible(document.title), bold=True, nl=False, err=err)
     click.echo(f"  {len(atlas):,} pages, {atlas.root.parameter_count:,} parameters", err=err)
     revision = origin.revision[:12] if len(origin.revision) >= 40 else origin.revision
     click.echo(f"  source   {origin.repository} {revision} ({origin.entry}; {origin.source})", err=err)
@@ -46,7 +48,7 @@ def tell(atlas: Atlas, *, err: bool = False) -> None:
     for sentence in origin.preferred:
         click.secho(f"  instead  {sentence}", fg="yellow", err=err)
     for note in document.notes:
-        click.echo(f"  note     {note}", err=err)
+        click.echo(f"  note     {visible(note)}", err=err)
     for check in document.checks:
         word, colour = {True: ("ok", "green"), False: ("FAILED", "red"), None: ("not made", "yellow")}[check.passed]
         click.secho(f"  {word:9}", fg=colour, bold=check.passed is False, nl=False, err=err)

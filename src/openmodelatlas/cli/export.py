@@ -60,7 +60,11 @@ def _export_diagram(names: tuple[str, ...], output: Path | None) -> None:
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise BundleError(f"The diagram cannot be written: {error.strerror or error}.", where=str(output)) from error
+        raise BundleError(
+            f"The diagram cannot be written: {error.strerror or error}.",
+            where=str(output),
+            advice="Name another file with -o.",
+        ) from error
     click.echo(f"Wrote {output}.")
 
 

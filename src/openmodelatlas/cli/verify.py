@@ -68,11 +68,12 @@ def _tell(result: Verification) -> None:
     else:
         click.echo(f"{click.style('DRIFT', fg='red')}  {result.model}: {len(result.drifts):,} differences in {counted}")
         for drift in result.drifts[:_SHOWN]:
-            click.echo(f"  {drift.kind:9} {drift.where or 'the model'}: {drift.text}")
+            click.echo(_line(f"  {drift.kind:9} {drift.where or 'the model'}: {drift.text}"))
         if len(result.drifts) > _SHOWN:
             click.echo(f"  and {len(result.drifts) - _SHOWN:,} more (--json lists all)")
     if result.not_at_hand:
-        click.echo(f"  not at hand on this machine: {len(result.not_at_hand):,}, the first is {result.not_at_hand[0]}")
+        first = f"  not at hand on this machine: {len(result.not_at_hand):,}, the first is {result.not_at_hand[0]}"
+        click.echo(_line(first))
 
 
 def _tell_coverage(report: Coverage) -> None:
@@ -84,8 +85,15 @@ def _tell_coverage(report: Coverage) -> None:
         click.echo(f"  largest relative error of a formula that holds: {report.worst_error:.1e}")
     click.echo(f"  formulas that do not hold: {len(report.differing):,}")
     for address in report.differing[:_SHOWN]:
-        click.echo(f"    {address}")
+        click.echo(_line(f"    {address}"))
     click.echo(f"  claims without lines: {report.claims_without_lines:,}")
     click.echo(f"  not matched: {len(report.unmatched):,}")
     for text in report.unmatched[:_SHOWN]:
-        click.echo(f"    {text}")
+        click.echo(_line(f"    {text}"))
+
+
+def _line(text: str) -> str:
+    """One line, whatever a stranger's names have in them."""
+    from openmodelatlas.site.visible import visible
+
+    return visible(text).replace("\n", "␊")
