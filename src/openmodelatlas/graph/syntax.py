@@ -130,7 +130,7 @@ class FileSyntax:
         """The syntax tree; empty if the text does not parse."""
         try:
             return ast.parse("\n".join(self.lines))
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # zero bytes, or nested too deeply
             return ast.Module(body=[], type_ignores=[])
 
     @cached_property

@@ -26,7 +26,7 @@ class Syntax:
         if file not in self._trees:
             try:
                 self._trees[file] = ast.parse("\n".join(self._code.lines_of(file)))
-            except (SyntaxError, ValueError, RecursionError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 self._trees[file] = None
         return self._trees[file]
 

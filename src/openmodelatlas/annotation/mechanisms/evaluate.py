@@ -108,8 +108,8 @@ def compare(mechanism: Mechanism, given: Any, expected: Mapping[str, NDArray[Any
 def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:
     """Largest absolute difference divided by the largest absolute expected value; infinite for other sizes.
 
-    What is given may have axes of size one where the code repeats it. Infinities must stand in the same places;
-    integers and booleans must be equal.
+    What is given may have axes of size one where the code repeats it. Infinities and missing numbers must
+    stand in the same places; integers and booleans must be equal.
     """
     if not _fits(given, expected):
         return np.inf
@@ -120,7 +120,9 @@ def relative_error(given: NDArray[Any], expected: NDArray[Any]) -> float:
     if given.size == 0:
         return 0.0
     finite = np.isfinite(expected)
-    if not bool(np.all(finite == np.isfinite(given))) or not bool(np.all((given == expected)[~finite])):
+    if not bool(np.all(finite == np.isfinite(given))):
+        return np.inf
+    if not np.array_equal(given[~finite], expected[~finite], equal_nan=True):
         return np.inf
     if not finite.any():
         return 0.0
