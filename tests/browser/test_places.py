@@ -52,10 +52,20 @@ def test_from_disk_by_links(exported: Path, opened: Open) -> None:
     box(page, "layers/first/add-attention-update").locator("a").first.click()
     wait_for(page, "Add attention update")
     assert trail(page) == ["93 layers", "First layer", "Add attention update"]
+    page.locator('#level g.node.selected[data-address="layers/first/add-attention-update"]').wait_for()
     page.keyboard.press("Escape")
     wait_for(page, "First layer")
     page.go_back()
     wait_for(page, "Add attention update")
+
+
+def test_from_disk_without_scripts_a_picture_leads_to_its_level(exported: Path, opened: Open) -> None:
+    page = opened((exported / UPDATE / "index.html").as_uri(), java_script_enabled=False)
+    picture = page.locator("#level figure.diagram img")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
+    picture.click(position={"x": 20, "y": 20})
+    page.locator("#panel h1").get_by_text("First layer", exact=True).wait_for(timeout=PAUSE)
+    assert page.locator("#level figure.diagram svg a").count() > 5
 
 
 def test_from_disk_by_search_and_with_settings(exported: Path, opened: Open) -> None:
