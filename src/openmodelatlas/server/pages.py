@@ -239,7 +239,10 @@ class Pages:
         if model not in shown:
             return None
         folder = model_folder(self._home, model)
-        current = (folder / "current").read_bytes()
+        try:
+            current = (folder / "current").read_bytes()
+        except OSError:  # it was removed a moment ago
+            return None
         models = tuple((name, self._title(name)) for name in shown)
         opened = self._open.get(model)
         if opened is None or opened.generation != current or opened.models != models:
