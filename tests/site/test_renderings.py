@@ -112,8 +112,19 @@ def hostile(samples: list[Any]) -> Page:
             return {key: spoil(item, key) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [spoil(item, name) for item in value]
-        kept = {"model", "address", "kind", "source", "others_are", "tensor", "producer", "consumers", "owner", "readers", "file"}
-        kept |= {"level", "id"}
+        kept = {
+            "model",
+            "address",
+            "kind",
+            "source",
+            "others_are",
+            "tensor",
+            "producer",
+            "consumers",
+            "owner",
+            "readers",
+        }
+        kept |= {"file", "level", "id"}
         if name == "url":
             return "javascript:alert(1)"
         return attack if isinstance(value, str) and name not in kept else value

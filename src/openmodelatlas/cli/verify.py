@@ -82,7 +82,9 @@ def _tell_coverage(report: Coverage) -> None:
         percent = 100.0 * share.have / share.total if share.total else 100.0
         click.echo(f"  {percent:6.2f} %  {share.have:>7,} of {share.total:>7,}  {share.what}")
     if report.worst_error is not None:
-        click.echo(f"  largest relative error of a formula that holds: {report.worst_error:.1e}")
+        click.echo(f"  largest relative error of an operation's formula that holds: {report.worst_error:.1e}")
+    if report.worst_chain is not None:
+        click.echo(f"  the same with mechanisms and compositions of many operations: {report.worst_chain:.1e}")
     click.echo(f"  formulas that do not hold: {len(report.differing):,}")
     for address in report.differing[:_SHOWN]:
         click.echo(_line(f"    {address}"))

@@ -198,7 +198,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
             reads (past no plumbing), the true name of a parameter or buffer, or a key of ``Document.inputs``. Beside it
             stands ``"value"``, the key of its captured value, of parameters and wherever a tensor's fact has another
             (a later round's result).
-        result: encoded result of an operation that gives no tensor (``bool``, ``item``, ``tolist``), in the first probe.
+        result: encoded result, in the first probe, of an operation that gives no tensor (``bool``, ``item``).
         attributes: plain public attributes of a module at the published configuration (``scaling``, ``eps``), those
             that vary between members left out; ``{"probe": value}`` for what is known of the probe only.
         plumbing: whether it only rearranges or casts (folds into the edge it sits on).

@@ -25,7 +25,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         model: identifier.
         shares: one per question.
-        worst_error: largest relative error among the checked formulas.
+        worst_error: largest relative error of an operation's own formula, among those that hold.
+        worst_chain: the same of all formulas: of mechanisms and of what is composed of many operations, too.
         differing: addresses of formulas that do not hold.
         unmatched: operations and nodes that nothing matched, with the reason.
         claims_without_lines: number of claims that cite nothing.
@@ -34,6 +35,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     shares: tuple[Share, ...]
     worst_error: float | None
+    worst_chain: float | None
     differing: tuple[str, ...]
     unmatched: tuple[str, ...]
     claims_without_lines: int
@@ -48,6 +50,7 @@ def coverage(atlas: Atlas) -> Coverage:
     cited = [node for node in nodes if node.kind not in ("tensor", "phase")]
     checks = [formula.check for each in known.values() for formula in each.formulas]
     errors = [check.error for check in checks if check.error is not None and check.verdict == "checked"]
+    own = [min(found, default=0.0) for found in (_errors(known[node.address]) for node in operations)]
     return Coverage(
         model=atlas.document.model,
         shares=(
@@ -70,7 +73,8 @@ def coverage(atlas: Atlas) -> Coverage:
             _share("nodes with direct evidence", cited, lambda each: bool(each.claims), known),
             _share("nodes with an explanation", nodes, lambda each: bool(each.explanation), known),
         ),
-        worst_error=max(errors, default=None),
+        worst_error=max(own, default=None),
+        worst_chain=max(errors, default=None),
         differing=tuple(
             node.address
             for node in nodes
@@ -79,6 +83,12 @@ def coverage(atlas: Atlas) -> Coverage:
         unmatched=tuple(f"{each.address}: {each.what}: {each.reason}" for each in knowledge.unmatched),
         claims_without_lines=sum(not claim.sha256 for each in known.values() for claim in each.claims),
     )
+
+
+def _errors(known: NodeKnowledge) -> list[float]:
+    """Errors of the formulas of one node that hold; an operation's own is the smallest of them or the only one."""
+    checks = [formula.check for formula in known.formulas]
+    return [check.error for check in checks if check.error is not None and check.verdict == "checked"]
 
 
 def _share(
