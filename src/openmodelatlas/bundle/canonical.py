@@ -23,18 +23,10 @@ class _Format(msgspec.Struct):
 def encode_document(document: Document) -> bytes:
     """UTF-8 JSON of ``document``.
 
-    The order of nodes, parameters and arguments has a meaning (order of execution, of the model, of the code) and is
-    kept; every other mapping is sorted by key. There is no time, host or path of this machine in it.
+    The order of nodes, parameters, arguments and outcomes has a meaning (order of execution, of the model, of the code,
+    true before false) and is kept; every other mapping is sorted by key. There is no time, host or path of this machine
+    in it.
     """
-    nodes = {
-        address: msgspec.structs.replace(
-            node,
-            branches=tuple(msgspec.structs.replace(branch, taken=_sorted(branch.taken)) for branch in node.branches),
-        )
-        if node.branches
-        else node
-        for address, node in document.nodes.items()
-    }
     provenance = msgspec.structs.replace(
         document.provenance,
         versions=_sorted(document.provenance.versions),
@@ -43,7 +35,6 @@ def encode_document(document: Document) -> bytes:
     )
     ordered = msgspec.structs.replace(
         document,
-        nodes=nodes,
         provenance=provenance,
         configuration=_sorted(document.configuration),
         sizes=_sorted(document.sizes),

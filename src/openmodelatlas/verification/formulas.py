@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 from openmodelatlas.annotation.annotate import annotate
@@ -15,6 +16,7 @@ from openmodelatlas.graph.document import Document
 from openmodelatlas.verification.drift import Drift
 
 _ERROR_DIGITS = 3
+_ABSENT = re.compile(r"not recorded|not at hand|too large")
 
 
 class AtlasCode:
@@ -48,12 +50,26 @@ def verify_formulas(atlas: Atlas, found: list[Drift], absent: list[str]) -> int:
             continue
         count += sum(each.check.verdict == "checked" for each in after.formulas)
         differences = [*_texts(before, after), *_verdicts(before, after)]
-        terms = {name for formula in before.formulas for term in formula.terms for name in term.addresses}
-        if differences and (address in unseen or terms & unseen):
+        lacking = differences and all(kind == "formula" for kind, _ in differences) and _lacks_a_value(before, after)
+        if differences and (address in unseen or lacking):
             absent.append(f"values of {address}, which the bundle leaves out")
             continue
         found += [Drift(kind=kind, where=address, text=text) for kind, text in differences]
     return count
+
+
+def _lacks_a_value(before: NodeKnowledge, after: NodeKnowledge) -> bool:
+    """Whether the formulas are the same but for some that the bundle has no values for any more."""
+    pairs = list(zip(before.formulas, after.formulas, strict=False))
+    same = [each.latex for each in before.formulas] == [each.latex for each in after.formulas]
+    gone = [new for old, new in pairs if new.check.verdict == "not checked" and old.check.verdict == "checked"]
+    others = [(old, new) for old, new in pairs if new not in gone]
+    return (
+        same
+        and bool(gone)
+        and all(_ABSENT.search(new.check.detail) for new in gone)
+        and all(old.check.verdict == new.check.verdict and _close(old, new) for old, new in others)
+    )
 
 
 def _without_values(document: Document) -> set[str]:
