@@ -8,6 +8,7 @@ Exit code 1 if a diagram has a fault (see ``openmodelatlas.drawing.check``), or 
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import time
@@ -103,7 +104,9 @@ def draw_synthetic() -> None:
 
 
 def main() -> int:
-    results = [draw_model(model) for model in (sys.argv[1:] or list_built(home()))]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="built models (all)")
+    results = [draw_model(model) for model in (parser.parse_args().models or list_built(home()))]
     draw_synthetic()
     total = sum(count for count, _ in results)
     print(f"{total} faults in {len(results)} atlases")
