@@ -15,7 +15,7 @@ from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.manifest import describe_file, encode_manifest
 from openmodelatlas.drawing.drawing import Drawing, Drawings
 from openmodelatlas.errors import BundleError
-from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.graph.document import Document, Lines, Node
 from openmodelatlas.shapes.dimension import Constant, Symbolic
 from openmodelatlas.verification.coverage import coverage
 from openmodelatlas.verification.verify import verify
@@ -261,3 +261,12 @@ def test_coverage_notices_what_is_missing(tmp_path: Path, tiny: Atlas, missing: 
     shares = {share.what: share.have for share in coverage(bare).shares}
 
     assert shares["nodes named by role or mechanism" if missing == "title" else "nodes with direct evidence"] == 0
+
+
+def test_coverage_counts_claims_whose_lines_no_file_has(tmp_path: Path, tiny: Atlas) -> None:
+    address, node = next((address, node) for address, node in tiny.knowledge.nodes.items() if node.claims)
+    claim = msgspec.structs.replace(node.claims[0], lines=Lines(file=node.claims[0].lines.file, first=9000, last=9001))
+    nodes = {**tiny.knowledge.nodes, address: msgspec.structs.replace(node, claims=(claim,))}
+    forged = rewritten(tmp_path, tiny, knowledge=msgspec.structs.replace(tiny.knowledge, nodes=nodes))
+
+    assert coverage(forged).claims_without_lines == 1

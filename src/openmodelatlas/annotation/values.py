@@ -15,8 +15,6 @@ _DTYPES = {
     "bool": np.bool_, "uint8": np.uint8, "int8": np.int8, "int16": np.int16, "uint16": np.uint16, "int32": np.int32,
     "uint32": np.uint32, "int64": np.int64, "uint64": np.uint64, "float16": np.float16, "float32": np.float32,
     "float64": np.float64,
-    "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "U16": np.uint16, "I32": np.int32,
-    "U32": np.uint32, "I64": np.int64, "U64": np.uint64, "F16": np.float16, "F32": np.float32, "F64": np.float64,
 }  # fmt: skip
 
 
@@ -26,7 +24,7 @@ def array(value: Value) -> Array:
     Raises:
         KeyError: the element type is none that NumPy can hold.
     """
-    if value.dtype in ("bfloat16", "BF16"):
+    if value.dtype == "bfloat16":
         bits = np.frombuffer(value.data, dtype="<u2").astype(np.uint32) << 16
         return bits.view(np.float32).reshape(value.shape)
     found = np.frombuffer(value.data, dtype=np.dtype(_DTYPES[value.dtype]).newbyteorder("<"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from openmodelatlas.annotation.knowledge import Claim, Knowledge, NodeKnowledge
+from openmodelatlas.capture.text import sha256_of_lines
 from openmodelatlas.evidence.claims import claim_for
 from openmodelatlas.evidence.excerpt import Part, divide, excerpt_text
 from openmodelatlas.evidence.names import qualified_name
@@ -141,8 +141,7 @@ class EvidenceFinder:
     def _hash(self, lines: Lines) -> str:
         key = (lines.file, lines.first, lines.last)
         if key not in self._hashes:
-            text = "".join(f"{line}\n" for line in self._lines_of(lines.file)[lines.first - 1 : lines.last])
-            self._hashes[key] = hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()
+            self._hashes[key] = sha256_of_lines(self._lines_of(lines.file), lines.first, lines.last)
         return self._hashes[key]
 
 

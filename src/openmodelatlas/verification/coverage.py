@@ -8,7 +8,7 @@ import msgspec
 
 from openmodelatlas.annotation.knowledge import NodeKnowledge
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.graph.document import Node
+from openmodelatlas.graph.document import Lines, Node
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
         worst_chain: the same of all formulas: of mechanisms and of what is composed of many operations, too.
         differing: addresses of formulas that do not hold.
         unmatched: operations and nodes that nothing matched, with the reason.
-        claims_without_lines: number of claims that cite nothing.
+        claims_without_lines: number of claims whose lines no cited file has.
     """
 
     model: str
@@ -81,8 +81,13 @@ def coverage(atlas: Atlas) -> Coverage:
             if any(formula.check.verdict == "differs" for formula in known[node.address].formulas)
         ),
         unmatched=tuple(f"{each.address}: {each.what}: {each.reason}" for each in knowledge.unmatched),
-        claims_without_lines=sum(not claim.sha256 for each in known.values() for claim in each.claims),
+        claims_without_lines=sum(not _cites(atlas, claim.lines) for each in known.values() for claim in each.claims),
     )
+
+
+def _cites(atlas: Atlas, lines: Lines) -> bool:
+    """Whether lines are those of a cited file."""
+    return lines.file in atlas.document.files and 1 <= lines.first <= lines.last <= len(atlas.lines_of(lines.file))
 
 
 def _errors(known: NodeKnowledge) -> list[float]:

@@ -8,7 +8,8 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.graph.document import CitedFile, Lines
+from openmodelatlas.capture.text import sha256_of_lines
+from openmodelatlas.graph.document import CitedFile
 from openmodelatlas.graph.invariants import check
 from openmodelatlas.verification.drift import Drift, told
 
@@ -70,18 +71,14 @@ def verify_claims(atlas: Atlas, found: list[Drift]) -> int:
     for address, node in atlas.knowledge.nodes.items():
         for claim in node.claims:
             count += 1
+            lines = claim.lines
             with told(found, "claim", address):
-                if _sha256(atlas, claim.lines) != claim.sha256:
+                if sha256_of_lines(atlas.lines_of(lines.file), lines.first, lines.last) != claim.sha256:
                     found.append(
                         Drift(
                             kind="claim",
                             where=address,
-                            text=f"{claim.lines.file} {claim.lines.first}–{claim.lines.last} is not the cited text",
+                            text=f"{lines.file} {lines.first}–{lines.last} is not the cited text",
                         )
                     )
     return count
-
-
-def _sha256(atlas: Atlas, lines: Lines) -> str:
-    text = "".join(f"{line}\n" for line in atlas.lines_of(lines.file)[lines.first - 1 : lines.last])
-    return hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from openmodelatlas.annotation.explanations.citing import Citing
@@ -12,6 +11,7 @@ from openmodelatlas.annotation.explanations.titles import Titles
 from openmodelatlas.annotation.explanations.verbs import is_imperative
 from openmodelatlas.annotation.knowledge import Claim
 from openmodelatlas.annotation.material import Drafts, Material
+from openmodelatlas.capture.text import sha256_of_lines
 from openmodelatlas.graph.document import Lines, Node
 
 _DEEPEST = 60
@@ -50,8 +50,7 @@ class Claims:
         """Of whole lines in UTF-8, each ended by a line feed."""
         key = (lines.file, lines.first, lines.last)
         if key not in self._hashes:
-            text = "".join(f"{line}\n" for line in self._code.lines_of(lines.file)[lines.first - 1 : lines.last])
-            self._hashes[key] = hashlib.sha256(text.encode("utf-8", errors="surrogateescape")).hexdigest()
+            self._hashes[key] = sha256_of_lines(self._code.lines_of(lines.file), lines.first, lines.last)
         return self._hashes[key]
 
     def _own(self, node: Node) -> Claim | None:

@@ -14,36 +14,9 @@ from openmodelatlas.annotation.formulas.calls import IGNORED, Call, Operand, res
 from openmodelatlas.annotation.formulas.entry import Dtype, UnavailableError
 from openmodelatlas.annotation.formulas.families.numeric import cast
 from openmodelatlas.annotation.material import Code
+from openmodelatlas.annotation.values import array
 
 Array = np.ndarray[Any, Any]
-
-_STORED = {
-    "bool": "?",
-    "uint8": "u1",
-    "int8": "i1",
-    "int16": "<i2",
-    "uint16": "<u2",
-    "int32": "<i4",
-    "uint32": "<u4",
-    "int64": "<i8",
-    "uint64": "<u8",
-    "float16": "<f2",
-    "float32": "<f4",
-    "float64": "<f8",
-    "BOOL": "?",
-    "U8": "u1",
-    "I8": "i1",
-    "I16": "<i2",
-    "U16": "<u2",
-    "I32": "<i4",
-    "U32": "<u4",
-    "I64": "<i8",
-    "U64": "<u8",
-    "F16": "<f2",
-    "F32": "<f4",
-    "F64": "<f8",
-}
-_BFLOAT = frozenset({"bfloat16", "BF16"})
 
 
 class Values:
@@ -74,19 +47,16 @@ class Values:
         value = self._code.value(key)
         if value is None:
             raise UnavailableError("a captured value is not at hand")
-        if value.dtype in _BFLOAT:  # a bfloat16 is the upper half of a float32
-            halves = np.frombuffer(value.data, dtype="<u2").astype("<u4") << 16
-            return halves.view("<f4").astype(np.float64).reshape(value.shape), "bfloat16"
-        if value.dtype not in _STORED:
-            raise UnavailableError(f"values of type {value.dtype} are not read")
-        array = np.frombuffer(value.data, dtype=_STORED[value.dtype]).reshape(value.shape)
-        stored = array.dtype
-        if stored.kind in "iu":
-            array = array.astype(np.int64)
-        elif stored.kind == "f":
-            array = array.astype(np.float64)
-        array.flags.writeable = False
-        return array, stored.name
+        try:
+            found = array(value)
+        except KeyError:
+            raise UnavailableError(f"values of type {value.dtype} are not read") from None
+        if found.dtype.kind in "iu":
+            found = found.astype(np.int64)
+        elif found.dtype.kind == "f":
+            found = found.astype(np.float64)
+        found.flags.writeable = False
+        return found, value.dtype
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from openmodelatlas.annotation.roles.plumbing import plumbing_name
 from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
-from openmodelatlas.annotation.roles.wordings import PLACES, Wording
+from openmodelatlas.annotation.roles.wordings import PLACES
 from openmodelatlas.shapes.dimension import Constant, Symbolic
 
 ACTIVATION_NAMES = {
@@ -87,11 +87,6 @@ def _placed(names: Names, address: str, place: Place) -> Name:
         role=wording.role.format(**fields),
         family=family,
     )
-
-
-def wording_fields(names: Names, address: str, place: Place) -> tuple[Wording, dict[str, str]]:
-    """The wording of a place and its fields."""
-    return PLACES[place.name], _fields(names, address, place)
 
 
 def _fields(names: Names, address: str, place: Place) -> dict[str, str]:

@@ -150,12 +150,6 @@ class View:
             found = fact.consumers
         return [reader for reader in found if reader in self.nodes and not self.nodes[reader].plumbing]
 
-    def plumbing_of(self, tensor: str) -> list[str]:
-        """Plumbing that reads a tensor."""
-        fact = self.fact(tensor)
-        found = fact.consumers if fact is not None else ()
-        return [reader for reader in found if reader in self.nodes and self.nodes[reader].plumbing]
-
     def is_weight(self, tensor: str, depth: int = 8) -> bool:
         """Whether a tensor comes from parameters and numbers alone (an index may choose among them)."""
         if tensor in self.document.parameters:

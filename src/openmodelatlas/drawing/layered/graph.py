@@ -60,17 +60,6 @@ class Link:
 
 
 @dataclass
-class Dummy:
-    """Where a line passes a row: one for all links that leave the same port."""
-
-    source: int
-    out: int
-    layer: int
-    spine: bool = False
-    x: float = 0.0
-
-
-@dataclass
 class Slot:
     """An item or dummy in a row, by which the later stages speak of both.
 
