@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 import subprocess
 import sys
 from typing import Any
 
-from openmodelatlas.capture.child.imports import _once
+from openmodelatlas.capture.child.imports import _Search
 
 _TOLD = """
 import hashlib, sys
@@ -28,7 +29,7 @@ def _told(first: str) -> list[str]:
 
 
 def test_transformers_finds_the_same_names() -> None:
-    plain, once = _told(""), _told("from openmodelatlas.capture.child import imports; imports.search_once()")
+    plain, once = _told(""), _told("from openmodelatlas.capture.child import imports; imports.search_beside()")
     assert once[0] == plain[0]
     assert plain[1].startswith("_lru_cache_wrapper")
     assert once[1].startswith("function")
@@ -42,7 +43,7 @@ def test_a_folder_is_searched_once_and_every_answer_can_be_changed() -> None:
         searched.append(path)
         return {"albert": {frozenset({"torch"}): {"modeling_albert": {"AlbertModel"}}}}
 
-    once = _once(search)
+    once = _Search().around(search)
     first = once("models")
     first["albert"].clear()
     second = once("models/__init__.py")
@@ -65,3 +66,38 @@ print(torch.ones(2).sum().item())
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split("\n") == ["True True False 1", "2.0", ""]
+
+
+def test_what_the_second_process_found_is_not_searched_again() -> None:
+    class Ended:
+        def result_within(self, seconds: float) -> bytes | None:
+            return marshal.dumps({"models": {"albert": {frozenset({"torch"}): {"modeling_albert": {"AlbertModel"}}}}})
+
+    class Failed:
+        def result_within(self, seconds: float) -> bytes | None:
+            return None
+
+    searched: list[str] = []
+    found = _Search(Ended()).around(searched.append)("models")  # type: ignore[arg-type]
+    assert found == {"albert": {frozenset({"torch"}): {"modeling_albert": {"AlbertModel"}}}}
+    assert searched == []
+    _Search(Failed()).around(searched.append)("models")  # type: ignore[arg-type]
+    assert searched == ["models"]
+
+
+def test_the_second_process_hands_over_the_search_of_all_models() -> None:
+    program = """
+from openmodelatlas.capture.child import imports
+search = imports._Search
+taken = []
+def _take(self, take=search._take):
+    take(self)
+    taken.append(len(self.found))
+search._take = _take
+imports._PATIENCE = 60
+imports.search_beside()
+import transformers
+print(taken[0])
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(result.stdout) == 1

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.capture import standins
-from openmodelatlas.capture.child import beside, imports
+from openmodelatlas.capture.child import beside, compiler, imports
 from openmodelatlas.capture.child.failures import bare_failure, failure_of
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
 
@@ -53,11 +53,12 @@ def _fail(job: Job, error: BaseException) -> int:
 
 def _capture(job: Job, started: float) -> None:
     gc.disable()  # see prepare
-    # transformers imports sympy, for torch's symbolic shapes
-    imports.load_torch(meanwhile=["sympy"] if job.kind in ("transformers", "hub", "folder") else [])
+    if job.kind in ("transformers", "hub", "folder"):
+        imports.search_beside()
+        imports.load_torch(meanwhile=["sympy"])  # transformers imports it, for torch's symbolic shapes
+    compiler.leave_out()
     prepare()
     install_standins(job)
-    imports.search_once()
     from openmodelatlas.capture.child.run import Capture, Clock
 
     clock = Clock({"torch": round(time.perf_counter() - started, 4)})

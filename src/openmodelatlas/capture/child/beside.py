@@ -80,6 +80,14 @@ class Beside:
             parts.append(part)
         return b"".join(parts) if self._end() == 0 else None
 
+    def result_within(self, seconds: float) -> bytes | None:
+        """As :meth:`result`, but ``None``, and an end to the work, if it takes longer than ``seconds`` from now."""
+        end_stray_copy()
+        if select.select([self._pipe], [], [], seconds)[0]:  # it hands over what it gives, or has ended
+            return self.result()
+        self.stop()
+        return None
+
     def stop(self) -> None:
         """End the work, if it has not ended yet; nothing of it stays."""
         end_stray_copy()

@@ -1,10 +1,12 @@
 """Makes the imports of torch and transformers, a third of a capture, somewhat shorter.
 
-:func:`search_once`: ``transformers/__init__.py`` and ``transformers/models/__init__.py`` (4.45 and later) both read all
-model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files take
-0.2 s each time (5.24.0, measured). The second time gets a copy of what the first found.
+:func:`search_beside`: ``transformers/__init__.py`` and ``transformers/models/__init__.py`` (4.45 and later) both read
+all model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files
+take 0.2 s each time (5.24.0, measured). A second process reads them while torch is imported, and each is read once.
 
 :func:`load_torch`: the system loads torch's largest library, 0.15 s of relocations, beside another import.
+
+:mod:`.compiler` leaves out what nobody asks for.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib
 import importlib.util
+import marshal
 import os
 import sys
 import threading
@@ -23,8 +27,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from openmodelatlas.capture.child.beside import Beside
+
 _MODULE = "transformers.utils.import_utils"
 _FUNCTION = "create_import_structure_from_path"
+_PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
 
 def load_torch(*, meanwhile: Sequence[str]) -> None:
@@ -49,16 +56,64 @@ def _load_library() -> None:
                 ctypes.CDLL(str(library))
 
 
+class _Search:
+    """transformers' own search of its folders, with an answer for every folder that was searched before.
+
+    A folder is asked for by its path or by that of the file ``__init__.py`` in it.
+    """
+
+    def __init__(self, beside: Beside | None = None) -> None:
+        self.found: dict[str, Any] = {}
+        self._beside = beside
+
+    def around(self, search: Any) -> Any:
+        """``search``, which has its ``lru_cache`` with it, asked for what is not known yet."""
+
+        @functools.wraps(search)
+        def searched(module_path: Any) -> Any:
+            path = os.fspath(module_path)
+            folder = os.path.dirname(path) if path.endswith("__init__.py") else path  # noqa: PTH120 - as transformers does it
+            self._take()
+            if folder in self.found:
+                return _copy(self.found[folder])
+            result = search(module_path)
+            self.found[folder] = _copy(result)
+            return result
+
+        if hasattr(search, "cache_clear"):  # it is a cache itself, by the very path that it is asked for
+
+            def cache_clear() -> None:
+                self.found.clear()
+                search.cache_clear()
+
+            methods = {"cache_clear": cache_clear, "cache_info": search.cache_info}
+            vars(searched).update(methods, cache_parameters=search.cache_parameters)
+        return searched
+
+    def _take(self) -> None:
+        """What the second process has found, if it is done."""
+        beside, self._beside = self._beside, None
+        if beside is not None:
+            result = beside.result_within(_PATIENCE)
+            if result is not None:
+                self.found.update(marshal.loads(result))  # noqa: S302 - from a fork of this process
+
+
 class _Loader(SourceFileLoader):
+    search: _Search
+
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        search = getattr(module, _FUNCTION, None)
-        if search is not None:
-            setattr(module, _FUNCTION, _once(search))
+        function = getattr(module, _FUNCTION, None)
+        if function is not None:
+            setattr(module, _FUNCTION, self.search.around(function))
 
 
 class _Finder(MetaPathFinder):
     """Finds the one module, once."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -69,38 +124,23 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
+            spec.loader.search = self._search
         return spec
 
 
-def search_once() -> None:
-    """From the next import of transformers on, it searches each of its folders once."""
+def search_beside() -> None:
+    """From the next import of transformers on, it searches each of its folders once; a second process has begun to."""
     if _MODULE not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        sys.meta_path.insert(0, _Finder(_Search(Beside.start(_search))))
 
 
-def _once(search: Any) -> Any:
-    """``search`` with an answer for every folder; asked for as a folder or as the file ``__init__.py`` in it."""
-    found: dict[str, Any] = {}
-
-    @functools.wraps(search)
-    def searched(module_path: Any) -> Any:
-        path = os.fspath(module_path)
-        folder = os.path.dirname(path) if path.endswith("__init__.py") else path  # noqa: PTH120 - as transformers does it
-        if folder in found:
-            return _copy(found[folder])
-        result = search(module_path)
-        found[folder] = _copy(result)
-        return result
-
-    if hasattr(search, "cache_clear"):  # it is a cache itself, by the very path that it is asked for
-
-        def cache_clear() -> None:
-            found.clear()
-            search.cache_clear()
-
-        methods = {"cache_clear": cache_clear, "cache_info": search.cache_info}
-        vars(searched).update(methods, cache_parameters=search.cache_parameters)
-    return searched
+def _search() -> bytes:
+    """The whole work of the second process: imports transformers, and tells what that found."""
+    search = _Search()
+    sys.meta_path.insert(0, _Finder(search))
+    importlib.import_module("transformers.models")
+    found = {folder: names for folder, names in search.found.items() if str(Path(folder).parent) not in search.found}
+    return marshal.dumps(found)
 
 
 def _copy(value: Any) -> Any:
