@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 import measure
-from openmodelatlas import builder
 from openmodelatlas.capture.run import job_of
+from openmodelatlas.sources import target
 
 HERE = Path(__file__).resolve().parent
 REPEAT = 3
@@ -71,7 +71,7 @@ def build_command(model: str, configuration: Path | None = None) -> list[str]:
 def unrecorded_command(model: str, folder: Path, configuration: Path | None = None) -> list[str]:
     """The same capture without recording; its job is written into ``folder``. Flags are those of the capture child."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    source = builder.find(model, configuration=configuration).source
+    source = target.find(model, configuration=configuration).source
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "job.json"
     path.write_bytes(msgspec.json.encode(job_of(source, folder)))

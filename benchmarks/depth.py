@@ -15,7 +15,7 @@ from typing import Any
 
 import building
 import measure
-from openmodelatlas import builder
+from openmodelatlas.sources import target
 
 DEPTHS = (16, 61, 244)
 LARGEST_GROWTH = 1.1
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--layers", type=int, nargs="+", default=list(DEPTHS), help="depths, ascending")
     options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    published = builder.find(options.model).source.configuration
+    published = target.find(options.model).source.configuration
     if LAYERS not in published:
         sys.exit(f"The configuration of {options.model} has no {LAYERS}.")
     figures = []

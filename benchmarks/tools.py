@@ -18,9 +18,9 @@ from typing import Any
 
 import building
 import measure
-from openmodelatlas import builder
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.sources import target
 
 HERE = Path(__file__).resolve().parent
 OVERLAYS = Path.home() / ".cache" / "openmodelatlas-benchmarks"
@@ -106,7 +106,7 @@ def _describe_model(home: Path) -> Path:
     """Writes the model at the sizes of our first probe, as ``tool_run.py`` reads it."""
     probe = store.read(model_folder(home, MODEL)).document.provenance.probes[0]
     os.environ["HF_HUB_OFFLINE"] = "1"
-    published = builder.find(MODEL).source.configuration
+    published = target.find(MODEL).source.configuration
     configuration = {key: value for key, value in published.items() if key not in NOT_PASSED_ON} | probe["sizes"]
     if published["num_key_value_heads"] == published["num_attention_heads"]:
         configuration["num_key_value_heads"] = configuration["num_attention_heads"]

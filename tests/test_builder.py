@@ -10,9 +10,11 @@ import pytest
 from openmodelatlas import builder
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.key import build_key
 from openmodelatlas.capture.job import Limits
 from openmodelatlas.errors import ConfigurationError, LimitError, UsageError
-from openmodelatlas.sources import MODELS, resolve, resolve_model
+from openmodelatlas.graph.published_count import published_count
+from openmodelatlas.sources import MODELS, resolve, resolve_model, target
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = "tests.corpus.tiny_transformer:tiny"
@@ -38,18 +40,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_source_gives_its_atlas_a_name_that_no_registered_model_has(spec: str, model: str) -> None:
-    assert builder.identifier_of(spec) == model
+    assert target.identifier_of(spec) == model
     assert model not in MODELS
 
 
 @pytest.mark.parametrize("spec", ["transformers:gpt2", "reference:kimi-k2", TINY])
 def test_the_name_is_the_same_from_the_text_and_from_the_source(spec: str) -> None:
-    assert builder.identifier(resolve(spec)) == builder.identifier_of(spec)
+    assert target.identifier(resolve(spec)) == target.identifier_of(spec)
 
 
 def test_a_bare_word_that_nothing_is_called_names_what_is_near() -> None:
     with pytest.raises(UsageError, match=r"kimi-k2"):
-        builder.find("kimi-k22")
+        target.find("kimi-k22")
 
 
 def test_an_atlas_that_is_up_to_date_is_opened(home: Path) -> None:
@@ -68,8 +70,8 @@ def test_an_atlas_that_is_up_to_date_is_opened(home: Path) -> None:
 def test_what_was_asked_for_is_part_of_the_key(changed: dict[str, object]) -> None:
     source = resolve(TINY)
 
-    assert builder.build_key(source) == builder.build_key(source)
-    assert builder.build_key(source, **changed) != builder.build_key(source)  # type: ignore[arg-type]
+    assert build_key(source) == build_key(source)
+    assert build_key(source, **changed) != build_key(source)  # type: ignore[arg-type]
 
 
 def test_a_build_that_fails_leaves_the_previous_atlas(home: Path) -> None:
@@ -118,16 +120,16 @@ def test_the_published_count_holds_if_it_is_equal() -> None:
     entry = MODELS["gpt2"]
     source = resolve_model("gpt2").source
 
-    assert builder.published_count(entry, source, entry.parameters.total).passed
-    assert builder.published_count(entry, source, entry.parameters.total + 1).passed is False
+    assert published_count(entry, source, entry.parameters.total).passed
+    assert published_count(entry, source, entry.parameters.total + 1).passed is False
 
 
 def test_a_known_difference_from_the_published_count_is_told_with_its_reason() -> None:
     entry = MODELS["kimi-k2"]
     source = resolve("transformers:deepseek_v3")
 
-    known = builder.published_count(entry, source, 1026408209408)
-    unknown = builder.published_count(entry, source, 1026408209409)
+    known = published_count(entry, source, 1026408209408)
+    unknown = published_count(entry, source, 1026408209409)
 
     assert known.passed
     assert "23,040 fewer" in known.detail

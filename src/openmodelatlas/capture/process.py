@@ -50,6 +50,7 @@ def run(
     python: str = sys.executable,
     child_module: str = CHILD_MODULE,
     python_path: Sequence[Path] = (),
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[Protection, ...]:
     """Run ``job`` and wait for its end. On return the output folder holds a ``summary.json``.
 
@@ -61,6 +62,8 @@ def run(
         python: interpreter to run, which has torch installed.
         child_module: module to run inside the sandbox.
         python_path: further folders for the path, after the overlays.
+        meanwhile: is called once, as soon as the child has started: that takes a second in which little else is done.
+            It must be short, since the child goes unwatched meanwhile. What it raises ends the child.
 
     Returns:
         The protections of the child, in force or not.
@@ -97,7 +100,7 @@ def run(
             str(folder / "policy.json"), child_module, str(folder / "job.json"),
         ]  # fmt: skip
         scratch = folder / "scratch"
-        watch = _start(command, _environment(scratch, path), limits, (scratch, output), progress)
+        watch = _start(command, _environment(scratch, path), limits, (scratch, output), progress, meanwhile)
         _judge(watch, output)
         return watch.protections
 
@@ -129,6 +132,7 @@ def _start(
     limits: Limits,
     folders: tuple[Path, Path],
     progress: Callable[[Progress], None],
+    meanwhile: Callable[[], None],
 ) -> Watch:
     pipes = {name: os.pipe() for name in ("control", "status", "progress")}
     control, status, told = pipes["control"], pipes["status"], pipes["progress"]
@@ -154,6 +158,7 @@ def _start(
                 os.close(descriptor)
         watch = Watch(process, limits, OWN_TASKS, folders, progress)
         try:
+            meanwhile()
             watch.until_end(status=status[0], progress=told[0])
         finally:
             processes.kill_tree(process.pid)

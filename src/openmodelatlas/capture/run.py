@@ -72,6 +72,7 @@ def capture(
     probes: int = 3,
     child_module: str = process.CHILD_MODULE,
     python_path: Sequence[Path] = (),
+    meanwhile: Callable[[], None] = lambda: None,
     landed: Landed = lambda _: None,
 ) -> Capture:
     """Run the code of ``source`` on its probes.
@@ -86,6 +87,7 @@ def capture(
         probes: number of solving probes.
         child_module: module that runs inside the sandbox.
         python_path: further folders for the child's path.
+        meanwhile: is called once, as soon as the child has started; what it raises ends the child.
         landed: is told of recordings while the child still runs, in another thread: those of them that are among the
             capture's in the end can be worked on already. It may be told of none.
 
@@ -119,6 +121,7 @@ def capture(
                 progress=progress,
                 child_module=child_module,
                 python_path=python_path,
+                meanwhile=meanwhile,
             )
         progress(Progress("Checking what was recorded", 0, 0))
         recordings = read_recordings(output, landing)

@@ -45,7 +45,7 @@ def built_name(name: str, built: tuple[str, ...]) -> str | None:
         return name.lower()
     if not any(mark in name for mark in ":/@"):
         return None
-    from openmodelatlas.builder import identifier_of
+    from openmodelatlas.sources.target import identifier_of
 
     known = identifier_of(name)
     return known if known in built else None
