@@ -55,7 +55,7 @@ class Clock:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a part of a capture leaves besides its recordings; a process beside hands it over as JSON.
+    """What the second half of a capture leaves besides its recordings; a second process hands it over as JSON.
 
     Attributes:
         seconds: as in :class:`Clock`.
@@ -65,8 +65,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
     seconds: dict[str, float]
     notes: list[str]
-    parameters: list[Parameter] = []
-    failure: str | None = None
+    parameters: list[Parameter]
+    failure: str | None
+
+
+def _shares(plan: Plan) -> tuple[list[int], list[int]]:
+    """The probes after the first one: those of the process that recorded it, and those of a second one.
+
+    Always the same, so that a model whose code keeps state between its runs is always recorded in one way.
+    """
+    rest = range(1, len(plan.probes))
+    return [index for index in rest if index % 4 < 2], [index for index in rest if index % 4 >= 2]
 
 
 @dataclass
@@ -92,8 +101,8 @@ class Capture:
     def run(self) -> None:
         """Load, probe, write.
 
-        A second process runs the published size beside the first probe, another one half of the other probes: there are
-        never more than two, since each needs half a gigabyte.
+        Where there can be one, a second process records half of the probes, and the published size; there are never
+        more than two, since each needs half a gigabyte.
 
         Raises:
             AtlasError: see :mod:`.failures` for what the model's code may cause besides.
@@ -104,37 +113,37 @@ class Capture:
             subject = loader.load(self.job)
         published = subject.published()
         gc.freeze()
-        with self._beside(lambda: self._true_size(subject, steps)) as size:
-            plan = self._first_probe(subject, published, steps)
-            outcome = self._outcome(size)
-        self._other_probes(subject, plan, steps)
-        if outcome is None:
-            parameters, failure = self._true_size(subject, steps)
-        else:
-            parameters, failure = outcome.parameters, outcome.failure
-            self._take(outcome)
-        self._write_summary(subject, published, plan, parameters, failure)
-        self.report("Captured", steps, steps)
-
-    @contextmanager
-    def _beside(self, work: Callable[[], tuple[list[Parameter], str | None]]) -> Iterator[Beside | None]:
-        """Do a part of the capture in a second process while the ``with`` block runs, if there can be one."""
-
-        def part() -> bytes:
-            self.clock.seconds, self.notes, self.report = {}, [], _say_nothing
-            parameters, failure = work()
-            return msgspec.json.encode(Outcome(self.clock.seconds, self.notes, parameters, failure))
-
-        second = Beside.start(part) if self.beside else None
+        plan, second = self._first_probe(subject, published, steps)
+        mine, others = _shares(plan) if second is not None else (list(range(1, len(plan.probes))), [])
         try:
-            yield second
+            self._probes(subject, plan, mine, steps)
+            outcome = self._outcome(second)
         finally:
             if second is not None:
                 second.stop()
+        if outcome is None:
+            outcome = self._second_share(subject, plan, others, steps)
+        else:
+            self._take(outcome)
+        self._write_summary(subject, published, plan, outcome)
+        self.report("Captured", steps, steps)
 
-    def _outcome(self, part: Beside | None) -> Outcome | None:
+    def _second_share(self, subject: Subject, plan: Plan, indices: Sequence[int], steps: int) -> Outcome:
+        """What a second process does: some probes, and the published size."""
+        self._probes(subject, plan, indices, steps)
+        parameters, failure = self._true_size(subject, steps)
+        return Outcome(self.clock.seconds, self.notes, parameters, failure)
+
+    def _start_second(self, subject: Subject, plan: Plan, steps: int) -> Beside | None:
+        def work() -> bytes:
+            self.clock.seconds, self.notes, self.report = {}, [], _say_nothing
+            return msgspec.json.encode(self._second_share(subject, plan, _shares(plan)[1], steps))
+
+        return Beside.start(work) if self.beside else None
+
+    def _outcome(self, second: Beside | None) -> Outcome | None:
         """What a second process left; ``None`` if there was none or it failed: then its part is still to be done."""
-        result = part.result() if part is not None else None
+        result = second.result() if second is not None else None
         return None if result is None else msgspec.json.decode(result, type=Outcome)
 
     def _take(self, outcome: Outcome) -> None:
@@ -142,8 +151,11 @@ class Capture:
             self.clock.seconds[stage] = round(self.clock.seconds.get(stage, 0.0) + seconds, 4)
         self.notes.extend(note for note in outcome.notes if note not in self.notes)
 
-    def _first_probe(self, subject: Subject, published: Published, steps: int) -> Plan:
-        """Go down the ladder of relations until the model's code accepts the sizes of the first probe."""
+    def _first_probe(self, subject: Subject, published: Published, steps: int) -> tuple[Plan, Beside | None]:
+        """Go down the ladder of relations until the model's code accepts the sizes of the first probe.
+
+        A second process starts with each attempt, and goes on with the one that was accepted.
+        """
         last: Exception | None = None
         tried: list[dict[str, int]] = []
         for rung in LADDER:
@@ -157,11 +169,14 @@ class Capture:
                 continue
             tried.append(plan.settings[0])
             self.report("Probe a", 1, steps)
+            second: Beside | None = None
+            accepted = False
             try:
                 for settings in plan.settings[1:]:  # what refuses a later probe refuses the plan
                     subject.configure(settings)
+                second = self._start_second(subject, plan, steps)
                 self._record(subject, plan, 0)
-                self._let_go()  # before a second process is made
+                accepted = True
             except (SourceError, MissingStandInError) as error:
                 if not isinstance(error, ConfigurationError):
                     raise
@@ -170,17 +185,22 @@ class Capture:
                 raise
             except Exception as error:  # the model's code may raise anything
                 last = error
-            else:
-                if last is not None:
-                    where = place(last, subject.roots["source"])
-                    reason = message_of(last, 200)
-                    self.notes.append(
-                        f"Probe sizes: {plan.rung.text}. The code refused freer ones "
-                        f"({f'{where}: ' if where else ''}{type(last).__name__}: {reason})."
-                    )
-                return plan
+            finally:
+                if second is not None and not accepted:
+                    second.stop()
+            if accepted:
+                self._note_refusal(subject, plan, last)
+                return plan, second
         assert last is not None
         raise last
+
+    def _note_refusal(self, subject: Subject, plan: Plan, last: Exception | None) -> None:
+        if last is not None:
+            where = place(last, subject.roots["source"])
+            self.notes.append(
+                f"Probe sizes: {plan.rung.text}. The code refused freer ones "
+                f"({f'{where}: ' if where else ''}{type(last).__name__}: {message_of(last, 200)})."
+            )
 
     def _plan(self, subject: Subject, published: Published, rung: Any) -> Plan:
         """Sizes that the configuration class keeps as they were set; those it computes itself are left to it."""
@@ -225,29 +245,6 @@ class Capture:
         if self._held is not None:
             self._held = None
             gc.collect()  # the collector is off: models are cycles
-
-    def _other_probes(self, subject: Subject, plan: Plan, steps: int) -> None:
-        """Half of them in a second process, if there can be one.
-
-        Always the same half, so that a model whose code keeps state between its runs is always recorded in one way. The
-        first of them, of low precision, is slow: the two after it are the other process's.
-        """
-        rest = range(1, len(plan.probes))
-        mine = [index for index in rest if index % 4 < 2]
-        others = [index for index in rest if index % 4 >= 2]
-
-        def beside() -> tuple[list[Parameter], str | None]:
-            self._probes(subject, plan, others, steps)
-            return [], None
-
-        with self._beside(beside) as second:
-            if second is None:
-                return self._probes(subject, plan, rest, steps)
-            self._probes(subject, plan, mine, steps)
-            outcome = self._outcome(second)
-        if outcome is None:
-            return self._probes(subject, plan, others, steps)
-        return self._take(outcome)
 
     def _probes(self, subject: Subject, plan: Plan, indices: Sequence[int], steps: int) -> None:
         for index in indices:
@@ -305,8 +302,7 @@ class Capture:
         subject: Subject,
         published: Published,
         plan: Plan,
-        parameters: list[Parameter],
-        failure: str | None,
+        outcome: Outcome,
     ) -> None:
         import sys
 
@@ -318,8 +314,8 @@ class Capture:
             transformers=str(getattr(transformers, "__version__", "")),
             effective_configuration=published.effective,
             choices=plan.choices,
-            parameters=parameters,
-            parameters_failure=failure,
+            parameters=outcome.parameters,
+            parameters_failure=outcome.failure,
             seconds=self.clock.seconds,
             notes=[*subject.notes, *self.notes],
         )
