@@ -22,6 +22,18 @@ def check_needs(model: str) -> None:
             advice="Run pip install 'openmodelatlas[capture]'.",
         ) from error
     catalogue = load()
-    for identifier in catalogue.mechanisms:
+    for identifier, mechanism in catalogue.mechanisms.items():
         catalogue.reference(identifier)
+        _ = mechanism.spelt_out
     notes_of(model)
+    _load_late_parts()
+
+
+def _load_late_parts() -> None:
+    """Imports what annotation imports when it runs (it loads NumPy): here that costs no time, later it does."""
+    from openmodelatlas.annotation.formulas import step  # noqa: F401
+    from openmodelatlas.annotation.formulas.families import ENTRIES, kernels  # noqa: F401
+    from openmodelatlas.annotation.kernel_specs import specs
+    from openmodelatlas.annotation.mechanisms import attach  # noqa: F401
+
+    specs()

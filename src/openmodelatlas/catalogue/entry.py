@@ -7,11 +7,13 @@ The file's front matter is decoded strictly (an unknown key is refused); its bod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 
-from openmodelatlas.catalogue.pattern import Pattern
+from openmodelatlas.catalogue.idioms import expand
+from openmodelatlas.catalogue.pattern import Equation, Pattern
 
 Family = Literal["norm", "attention", "feed-forward", "routing", "embedding", "residual", "state"]
 """As in ``annotation.knowledge``; a test keeps the two equal."""
@@ -192,6 +194,14 @@ class Mechanism:
     def id(self) -> str:
         """Its identifier."""
         return self.front.id
+
+    @cached_property
+    def spelt_out(self) -> tuple[Pattern, ...]:
+        """The patterns with the idioms in them replaced by the ways of writing them."""
+        return tuple(
+            Pattern(tuple(Equation(one.names, expand(one.expression)) for one in pattern.equations))
+            for pattern in self.patterns
+        )
 
     @property
     def outputs(self) -> tuple[str, ...]:

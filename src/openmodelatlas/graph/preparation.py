@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openmodelatlas.capture.recording import Recording
-from openmodelatlas.graph.syntax import FileSyntax
+from openmodelatlas.graph.syntax import FileSyntax, parsed
 from openmodelatlas.graph.tree import Keys, Tree
 from openmodelatlas.graph.wiring import event_tensors
 
@@ -37,7 +37,7 @@ class Preparation:
                 self._note(file.path, file.text)
 
     def _note(self, path: str, text: str) -> None:
-        self._syntax[path] = FileSyntax(text)
+        self._syntax[path] = parsed(text)
         self._texts[path] = text
 
     def trees(self, recordings: Sequence[Recording]) -> tuple[list[Tree], dict[str, FileSyntax]]:

@@ -10,6 +10,7 @@ import ast
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 from openmodelatlas.capture.text import lines_of
 
@@ -223,6 +224,17 @@ class FileSyntax:
         if key not in self._functions:
             self._functions[key] = _function_syntax(self, node)
         return self._functions[key]
+
+
+_IN_USE: WeakValueDictionary[str, FileSyntax] = WeakValueDictionary()
+
+
+def parsed(text: str) -> FileSyntax:
+    """The syntax of a file's text: the same object for the same text while anyone keeps it, so that it is read once."""
+    found = _IN_USE.get(text)
+    if found is None:
+        found = _IN_USE[text] = FileSyntax(text)
+    return found
 
 
 def _function_syntax(file: FileSyntax, node: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionSyntax:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from openmodelatlas.annotation.counting import few_layers
-from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path
+from openmodelatlas.annotation.explanations.code import Syntax, attribute_path
 from openmodelatlas.annotation.explanations.titles import Titles
 from openmodelatlas.annotation.explanations.variants import Variant, Variants
 from openmodelatlas.annotation.explanations.verbs import is_imperative, lower, noun_phrase
@@ -174,7 +174,7 @@ class Blocks:
         if path is None or path[0] != "self" or len(path) != 2 or definition is None or group.code is None:
             return tree
         for constructor in self._syntax.constructors(group.code.file, definition.name):
-            assigned = assignments_to(constructor, f"self.{path[1]}")
+            assigned = self._syntax.assignments_to(constructor, f"self.{path[1]}")
             if len(assigned) == 1:
                 return assigned[0][0]
         return tree

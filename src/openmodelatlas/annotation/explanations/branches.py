@@ -178,9 +178,13 @@ class Branches:
 
     def _cleared(self, lines: Lines) -> set[str]:
         """Variables that a statement sets to ``None``."""
-        tree = self._syntax.tree(lines.file)
         found: set[str] = set()
-        for statement in ast.walk(tree) if tree is not None else ():
+        around = (
+            part
+            for part in self._syntax.tree(lines.file).body
+            if part.lineno <= lines.last and lines.first <= (part.end_lineno or part.lineno)
+        )
+        for statement in (inner for part in around for inner in ast.walk(part)):
             if (
                 isinstance(statement, ast.Assign)
                 and lines.first <= statement.lineno <= lines.last

@@ -71,12 +71,11 @@ class Citing:
 
     def _registered(self, code: Lines, definition: ast.ClassDef) -> int:
         """The last line of the statements right behind a class that name it, such as one that registers it."""
-        tree = self._syntax.tree(code.file)
         last = code.last
-        for statement in tree.body if tree is not None else ():
+        for statement in self._syntax.tree(code.file).body:
             if statement.lineno <= code.last:
                 continue
-            names = {part.id for part in ast.walk(statement) if isinstance(part, ast.Name)}
+            names = (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
             if not isinstance(statement, ast.Expr) or definition.name not in names:
                 break
             last = statement.end_lineno or statement.lineno

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 from openmodelatlas.annotation.material import Code
 from openmodelatlas.graph.document import Lines
+from openmodelatlas.graph.syntax import FileSyntax, parsed
+
+Assigned = tuple[ast.expr, ast.stmt]
+"""What is assigned, and the statement that does it."""
 
 
 class Syntax:
@@ -17,32 +21,28 @@ class Syntax:
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self._trees: dict[str, ast.Module | None] = {}
+        self._files: dict[str, FileSyntax] = {}
         self._classes: dict[str, dict[str, ast.ClassDef]] = {}
         self._names: dict[str, dict[int, str]] = {}
+        self._assigned: dict[ast.FunctionDef, dict[str, list[Assigned]]] = {}
 
-    def tree(self, file: str) -> ast.Module | None:
-        """The tree of a cited file; ``None`` if it does not parse."""
-        if file not in self._trees:
-            try:
-                self._trees[file] = ast.parse("\n".join(self._code.lines_of(file)))
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                self._trees[file] = None
-        return self._trees[file]
+    def tree(self, file: str) -> ast.Module:
+        """The tree of a cited file; empty if it does not parse."""
+        if file not in self._files:
+            self._files[file] = parsed("\n".join(self._code.lines_of(file)))
+        return self._files[file].tree
 
     def classes(self, file: str) -> dict[str, ast.ClassDef]:
         """The top-level classes of a file by name."""
         if file not in self._classes:
-            tree = self.tree(file)
-            found = [] if tree is None else [each for each in tree.body if isinstance(each, ast.ClassDef)]
+            found = (each for each in self.tree(file).body if isinstance(each, ast.ClassDef))
             self._classes[file] = {each.name: each for each in found}
         return self._classes[file]
 
     def name_at(self, file: str, line: int) -> str | None:
         """Qualified name of the function or class whose definition begins on a line, its decorators included."""
         if file not in self._names:
-            tree = self.tree(file)
-            self._names[file] = {} if tree is None else dict(_definitions(tree, ""))
+            self._names[file] = dict(_definitions(self.tree(file), ""))
         return self._names[file].get(line)
 
     def class_of(self, lines: Lines) -> ast.ClassDef | None:
@@ -65,6 +65,12 @@ class Syntax:
                 if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
                     yield statement
             waiting += [base.id for base in current.bases if isinstance(base, ast.Name)]
+
+    def assignments_to(self, function: ast.FunctionDef, target: str) -> list[Assigned]:
+        """What a function assigns to ``target`` (``self.eps``, ``eps``), in the order of the code."""
+        if function not in self._assigned:
+            self._assigned[function] = _assignments(function)
+        return self._assigned[function].get(target, [])
 
 
 def _definitions(around: ast.AST, prefix: str) -> Iterator[tuple[int, str]]:
@@ -94,9 +100,9 @@ def attribute_path(node: ast.AST) -> list[str] | None:
     return [node.id, *reversed(parts)]
 
 
-def assignments_to(function: ast.FunctionDef, target: str) -> list[tuple[ast.expr, ast.stmt]]:
-    """What the function assigns to ``target`` (``self.eps``, ``eps``) and the statements, in the order of the code."""
-    found: list[tuple[ast.expr, ast.stmt]] = []
+def _assignments(function: ast.FunctionDef) -> dict[str, list[Assigned]]:
+    """What a function assigns, by target as it is written."""
+    found: dict[str, list[Assigned]] = {}
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign):
             targets, value = statement.targets, statement.value
@@ -106,6 +112,6 @@ def assignments_to(function: ast.FunctionDef, target: str) -> list[tuple[ast.exp
             continue
         # What one of several names gets of `a, self.b = made()` is the call as a whole.
         unpacked = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else (each,))]
-        if any(ast.unparse(each) == target for each in unpacked):
-            found.append((value, statement))
-    return sorted(found, key=lambda pair: pair[1].lineno)
+        for target in dict.fromkeys(map(ast.unparse, unpacked)):
+            found.setdefault(target, []).append((value, statement))
+    return {target: sorted(each, key=lambda pair: pair[1].lineno) for target, each in found.items()}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path, lines_of
+from openmodelatlas.annotation.explanations.code import Syntax, attribute_path, lines_of
 from openmodelatlas.annotation.explanations.origins import Origin, Origins
 from openmodelatlas.annotation.explanations.rounding import rounded
 from openmodelatlas.annotation.knowledge import Statement
@@ -40,9 +40,8 @@ class Constants:
 
     def _of_file(self, symbol: Symbol) -> Iterator[Statement]:
         """The constants of its file that an expression names: ``CHUNK_SIZE``."""
-        tree = self._syntax.tree(symbol.lines.file)
         named = dict.fromkeys(_CAPITALS.findall(symbol.text))
-        for statement in tree.body if tree is not None and named else ():
+        for statement in self._syntax.tree(symbol.lines.file).body if named else ():
             if not isinstance(statement, ast.Assign | ast.AnnAssign) or not isinstance(statement.value, ast.Constant):
                 continue
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -70,6 +69,8 @@ class Constants:
 
     def _of_expression(self, node: Node, text: str) -> Iterator[Statement]:
         """The constants that the expression of an operation names: ``self.eps``, ``self.config.eps``."""
+        if "self" not in text:
+            return
         try:
             tree = ast.parse(text.strip(), mode="eval")
         except SyntaxError:
@@ -95,7 +96,9 @@ class Constants:
                 continue
             name = fact.name.rpartition(".")[2]
             for constructor in self._syntax.constructors(file, definition.name):
-                attribute = next((each for each in _same_number(constructor, name) if each in node.attributes), None)
+                attribute = next(
+                    (each for each in self._same_number(constructor, name) if each in node.attributes), None
+                )
                 value = node.attributes.get(attribute or "")
                 if attribute is None or not isinstance(value, int | float):
                     continue
@@ -105,6 +108,26 @@ class Constants:
                 into = f" In {fact.dtype} that is {found:.6g}." if found is not None else ""
                 text = f"The buffer `{name}` holds {_text(value)}{where}.{into}"
                 yield Statement(text=text, lines=origin.lines if origin is not None else (lines_of(file, constructor),))
+
+    def _same_number(self, constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:
+        """Attributes that are assigned the number that a constructor makes a buffer of, by ``torch.tensor(number)``."""
+        made = [value for value, _ in self._syntax.assignments_to(constructor, f"self.{buffer}")]
+        for call in ast.walk(constructor):
+            match call:
+                case ast.Call(
+                    func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=name), value, *_]
+                ) if name == buffer:
+                    made.append(value)
+        numbers = [
+            ast.unparse(call.args[0])
+            for value in made
+            for call in ast.walk(value)
+            if isinstance(call, ast.Call) and call.args and (attribute_path(call.func) or [""])[-1] == "tensor"
+        ]
+        for statement in ast.walk(constructor):
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.value) in numbers:
+                paths = [attribute_path(target) for target in statement.targets]
+                yield from (path[1] for path in paths if path is not None and len(path) == 2 and path[0] == "self")
 
     def _owner(self, node: Node) -> Node | None:
         """The module whose ``self`` the code of ``node`` sees."""
@@ -152,27 +175,6 @@ class Constants:
             whose = "a default" if len(defaults) == 1 else "defaults"
             parts.append(f"{' and '.join(defaults)}, {whose} of the configuration class")
         return " and ".join(parts)
-
-
-def _same_number(constructor: ast.FunctionDef, buffer: str) -> Iterator[str]:
-    """Attributes that are assigned the number of which a constructor makes a buffer, by ``torch.tensor(number)``."""
-    made = [value for value, _ in assignments_to(constructor, f"self.{buffer}")]
-    for call in ast.walk(constructor):
-        match call:
-            case ast.Call(func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=name), value, *_]) if (
-                name == buffer
-            ):
-                made.append(value)
-    numbers = [
-        ast.unparse(call.args[0])
-        for value in made
-        for call in ast.walk(value)
-        if isinstance(call, ast.Call) and call.args and (attribute_path(call.func) or [""])[-1] == "tensor"
-    ]
-    for statement in ast.walk(constructor):
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) in numbers:
-            paths = [attribute_path(target) for target in statement.targets]
-            yield from (path[1] for path in paths if path is not None and len(path) == 2 and path[0] == "self")
 
 
 def _is_literal(expression: str | None) -> bool:

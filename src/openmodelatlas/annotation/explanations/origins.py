@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from openmodelatlas.annotation.explanations.code import Syntax, assignments_to, attribute_path, lines_of
+from openmodelatlas.annotation.explanations.code import Syntax, attribute_path, lines_of
 from openmodelatlas.graph.document import Document, Lines, Node
 
 _DEEPEST = 5
@@ -56,7 +56,7 @@ class Origins:
             return None
         file, class_name = definition
         for constructor in self._syntax.constructors(file, class_name):
-            assigned = assignments_to(constructor, f"self.{name}")
+            assigned = self._syntax.assignments_to(constructor, f"self.{name}")
             if assigned:
                 value, _ = assigned[-1]
                 statements = tuple(lines_of(file, statement) for _, statement in assigned)
@@ -105,7 +105,7 @@ class Origins:
             return self._attribute(node, path[1], depth)
         if path is None or len(path) != 1:
             return None
-        assigned = assignments_to(scope, path[0])
+        assigned = self._syntax.assignments_to(scope, path[0])
         if assigned:
             found = self._expression(node, file, scope, assigned[-1][0], depth - 1)
             own = tuple(lines_of(file, statement) for _, statement in assigned)
@@ -160,7 +160,7 @@ class Origins:
     def _made(self, file: str, name: str, attribute: str, own: str) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         """Calls of the class ``own`` whose result the constructors of a class assign to an attribute."""
         for constructor in self._syntax.constructors(file, name):
-            for value, _ in assignments_to(constructor, f"self.{attribute}"):
+            for value, _ in self._syntax.assignments_to(constructor, f"self.{attribute}"):
                 for call in ast.walk(value):
                     if isinstance(call, ast.Call) and (attribute_path(call.func) or [""])[-1] == own:
                         yield call, constructor
@@ -174,7 +174,7 @@ class Origins:
         if path is None:
             return None
         if path[0] not in _CONFIGURATIONS and len(path) > 1:
-            assigned = assignments_to(scope, path[0])
+            assigned = self._syntax.assignments_to(scope, path[0])
             alias = attribute_path(assigned[-1][0]) if assigned else None
             if alias is not None:
                 path = [*alias, *path[1:]]

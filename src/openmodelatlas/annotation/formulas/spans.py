@@ -12,7 +12,7 @@ from openmodelatlas.annotation.operation_table import OPERATIONS
 from openmodelatlas.capture.recording import Operation
 from openmodelatlas.graph.document import Document, Lines, Node
 from openmodelatlas.graph.operands import handed_nodes, operand_nodes
-from openmodelatlas.graph.syntax import FileSyntax, Position, position
+from openmodelatlas.graph.syntax import FileSyntax, Position, parsed, position
 from openmodelatlas.graph.text import one_line
 
 _LONGEST = 40
@@ -87,7 +87,7 @@ class Spans:
     def file(self, path: str) -> FileSyntax:
         """A cited file, parsed."""
         if path not in self._files:
-            self._files[path] = FileSyntax("\n".join(self._code.lines_of(path)))
+            self._files[path] = parsed("\n".join(self._code.lines_of(path)))
         return self._files[path]
 
     def segment(self, lines: Lines) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from openmodelatlas.annotation.mechanisms.flow import Operand, Operation
 from openmodelatlas.catalogue.pattern import Call, Either, Expression, Found
@@ -32,11 +32,11 @@ class Fit:
 
     def bind(self, name: str, operand: Operand) -> Fit:
         """With one more name."""
-        return replace(self, bound={**self.bound, name: operand})
+        return Fit(self.root, {**self.bound, name: operand}, self.operations, self.named)
 
     def cover(self, addresses: Iterable[str]) -> Fit:
         """With more operations."""
-        return replace(self, operations=self.operations.union(addresses))
+        return Fit(self.root, self.bound, self.operations.union(addresses), self.named)
 
 
 @dataclass(frozen=True)
@@ -81,25 +81,21 @@ def heads(expression: Expression) -> Iterator[Call | Found]:
             yield from heads(expression.operands[0])
 
 
-def orders(operation: Operation, call: Call) -> Iterator[tuple[Operand, ...]]:
+def orders(operation: Operation, call: Call) -> list[tuple[Operand, ...]]:
     """Operands of an operation as a call can take them: all, or its tensors only; in either order if it commutes.
 
     Operands beyond the call's are passed over only where they are no tensors.
     """
     count = len(call.operands)
-    named = {id(operation.named.get(name)) for name, _ in call.arguments}
-    seen: list[tuple[Operand, ...]] = []
-    for every in (operation.operands, operation.tensors):
-        operands = tuple(operand for operand in every if id(operand) not in named)
-        if len(operands) < count:
+    found: list[tuple[Operand, ...]] = []
+    choices: Sequence[tuple[Operand, ...]] = (operation.operands, operation.tensors)
+    if call.arguments:
+        named = {id(operation.named.get(name)) for name, _ in call.arguments}
+        choices = tuple(tuple(each for each in every if id(each) not in named) for every in choices)
+    for operands in choices:
+        taken = operands[:count]
+        if len(taken) < count or (not call.rest and any(left.tensor is not None for left in operands[count:])):
             continue
-        taken, left = operands[:count], operands[count:]
-        if not call.rest and any(operand.tensor is not None for operand in left):
-            continue
-        orders = [taken]
-        if count == 2 and operation.name in COMMUTATIVE:
-            orders.append(taken[::-1])
-        for order in orders:
-            if order not in seen:
-                seen.append(order)
-                yield order
+        both = (taken, taken[::-1]) if count == 2 and operation.name in COMMUTATIVE else (taken,)
+        found += [order for order in both if order not in found]
+    return found

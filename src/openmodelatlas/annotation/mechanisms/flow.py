@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from openmodelatlas.annotation.operation_table import OPERATIONS
@@ -54,7 +55,7 @@ class Operation:
     named: Mapping[str, Operand]
     results: tuple[str, ...]
 
-    @property
+    @cached_property
     def tensors(self) -> tuple[Operand, ...]:
         """Operands that are tensors."""
         return tuple(operand for operand in self.operands if operand.tensor is not None)
@@ -80,6 +81,17 @@ class Flow:
             self._pass_over(node)
         for node in nodes:
             self._add(node)
+
+    @cached_property
+    def names_passed(self) -> frozenset[str]:
+        """Names of the operations that are passed over somewhere."""
+        return frozenset(operation.name for operation in self.passed.values())
+
+    @cached_property
+    def returned(self) -> frozenset[str]:
+        """What the model and its phases give."""
+        nodes = (node for node in self.document.nodes.values() if node.kind in ("model", "phase"))
+        return frozenset(self.base(port.tensor) for node in nodes for port in node.outputs)
 
     def base(self, tensor: str) -> str:
         """The tensor before any plumbing."""

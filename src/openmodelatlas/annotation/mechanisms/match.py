@@ -12,9 +12,9 @@ from itertools import islice
 
 from openmodelatlas.annotation.mechanisms.fit import PREDICATES, Fit, Place, heads, orders, same
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
+from openmodelatlas.annotation.mechanisms.plausible import Plausible, may_be_absent, named_of
 from openmodelatlas.annotation.mechanisms.settings import settings_of
 from openmodelatlas.catalogue.entry import Mechanism
-from openmodelatlas.catalogue.idioms import expand
 from openmodelatlas.catalogue.pattern import (
     Call,
     Constant,
@@ -46,12 +46,12 @@ class Matcher:
         self._outputs: dict[str, dict[str, list[tuple[str, Place]]]] = {}
         self._equations: dict[str, tuple[Equation, int]] = {}
         self._is_aside = False
-        self._searching: dict[Expression, bool] = {}
+        self._searching: dict[int, bool] = {}
 
     def fits(self) -> Iterator[tuple[str, list[Fit]]]:
         """For every result at which a pattern fits: the ways, those of earlier patterns first."""
         by_root: dict[str, list[Fit]] = {}
-        for pattern in self.mechanism.patterns:
+        for pattern in self.mechanism.spelt_out:
             for fit in self._with_settings(self._pattern(pattern)):
                 ways = by_root.setdefault(fit.root, [])
                 if len(ways) < _MOST_FITS and fit not in ways:
@@ -65,14 +65,18 @@ class Matcher:
                 yield replace(fit, bound={**fit.bound, **settings}) if settings else fit
 
     def _pattern(self, pattern: Pattern) -> Iterator[Fit]:
-        equations = [Equation(one.names, expand(one.expression)) for one in pattern.equations]
-        self._equations = {name: (one, index) for one in equations for index, name in enumerate(one.names)}
+        self._equations = {name: (one, index) for one in pattern.equations for index, name in enumerate(one.names)}
         self._equations.pop("_", None)
         self._searching = {}
-        first, *others = equations
+        self._plausible = Plausible(self.flow, self._equations, self._outputs_of)
+        first, *others = pattern.equations
+        bind = (first, *(equation for equation, _ in self._equations.values()))
+        if not all(self._plausible.anywhere(equation.expression) for equation in bind):
+            return
         for root in self._roots(first):
-            start = Fit(root=root.seen or "", bound={}, operations=frozenset())
-            yield from islice(self._others(self._equation(first, 0, root, start), others), _MOST_FITS)
+            if self._plausible(first.expression, root):
+                start = Fit(root=root.seen or "", bound={}, operations=frozenset())
+                yield from islice(self._others(self._equation(first, 0, root, start), others), _MOST_FITS)
 
     def _others(self, fits: Iterator[Fit], equations: list[Equation]) -> Iterator[Fit]:
         """Fits that also satisfy the equations which nothing has used so far."""
@@ -88,7 +92,7 @@ class Matcher:
             if all(name in fit.bound for name in first.names):
                 yield from self._others(iter((fit,)), rest)
                 continue
-            candidates = self._reading(first, fit)
+            candidates = (each for each in self._reading(first, fit) if self._plausible(first.expression, each))
             more = (new for operand in candidates for new in self._equation(first, 0, operand, fit))
             yield from self._others(more, rest)
 
@@ -229,10 +233,10 @@ class Matcher:
         if made is not None and made[0].name == call.operation and call.result in (None, made[1]):
             covered = fit.cover((made[0].address,))
             for operands in orders(made[0], call):
-                yield from self._all(
-                    (*zip(call.operands, operands, strict=True), *self._named_of(call, made[0])), covered
-                )
-        if call.optional or (call.operation == "getitem" and len(call.operands) == 1):
+                pairs = [*zip(call.operands, operands, strict=True), *named_of(call, made[0])]
+                if all(self._plausible(*pair) for pair in pairs):
+                    yield from self._all(pairs, covered)
+        if may_be_absent(call):
             yield from self._match(call.operands[0], operand, fit)
 
     def _aside(self, call: Call, operand: Operand, fit: Fit) -> Iterator[Fit]:
@@ -248,11 +252,6 @@ class Matcher:
         self._is_aside = outer
         yield from found
 
-    def _named_of(self, call: Call, operation: Operation) -> Iterator[tuple[Expression, Operand]]:
-        """The arguments that a call gives by name, beside what the operation has there."""
-        for name, expression in call.arguments:
-            yield expression, operation.named.get(name, Operand(tensor=None, number=None, reader=operation.address))
-
     def _all(self, pairs: Iterable[tuple[Expression, Operand]], fit: Fit) -> Iterator[Fit]:
         """All pairs match; those that search the data flow come last, when the others have bound what they could."""
         every = sorted(pairs, key=lambda pair: self._searches(pair[0]))
@@ -265,9 +264,9 @@ class Matcher:
 
     def _searches(self, expression: Expression) -> bool:
         """Whether there is a ``from`` in an expression, or in the equations of its names."""
-        known = self._searching.get(expression)
+        known = self._searching.get(id(expression))
         if known is None:
-            self._searching[expression] = False  # an equation that leads back to itself adds nothing
+            self._searching[id(expression)] = False  # an equation that leads back to itself adds nothing
             known = any(
                 isinstance(part, Path)
                 or (
@@ -277,7 +276,7 @@ class Matcher:
                 )
                 for part in walk(expression)
             )
-            self._searching[expression] = known
+            self._searching[id(expression)] = known
         return known
 
     def _path(self, path: Path, operand: Operand, fit: Fit) -> Iterator[Fit]:
@@ -359,9 +358,4 @@ class Matcher:
             return tensor in document.parameters
         if predicate == "given":
             return tensor in document.inputs
-        return any(
-            self.flow.base(port.tensor) == tensor
-            for node in document.nodes.values()
-            if node.kind in ("model", "phase")
-            for port in node.outputs
-        )
+        return tensor in self.flow.returned

@@ -61,6 +61,12 @@ class View:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.nodes = document.nodes
+        self._words = {
+            address: operation_name(node.function)[0]
+            for address, node in self.nodes.items()
+            if node.function is not None and self.computes(node)
+        }
+        self._weights: dict[tuple[str, int], bool] = {}
 
     @cached_property
     def computing(self) -> tuple[str, ...]:
@@ -77,10 +83,7 @@ class View:
 
     def word(self, address: str | None) -> str:
         """The operation table's name of what computes at ``address``; empty where nothing does."""
-        node = self.nodes.get(address) if address is not None else None
-        if node is None or not self.computes(node) or node.function is None:
-            return ""
-        return operation_name(node.function)[0]
+        return self._words.get(address, "") if address is not None else ""
 
     def ports(self, address: str) -> tuple[Port, ...]:
         """Its inputs."""
@@ -152,17 +155,21 @@ class View:
 
     def is_weight(self, tensor: str, depth: int = 8) -> bool:
         """Whether a tensor comes from parameters and numbers alone (an index may choose among them)."""
+        known = self._weights.get((tensor, depth))
+        if known is None:
+            known = self._weights[tensor, depth] = self._comes_from_weights(tensor, depth)
+        return known
+
+    def _comes_from_weights(self, tensor: str, depth: int) -> bool:
         if tensor in self.document.parameters:
             return True
         producer = self.producer(tensor)
         if producer is None or depth == 0:
             return False
         inputs = self.inputs(producer)
-        if not inputs:
-            return False
         if self.word(producer) in ("getitem", "index_select", "select"):
             inputs = inputs[:1]
-        return all(self.is_weight(tensor, depth - 1) for tensor in inputs)
+        return bool(inputs) and all(self.is_weight(tensor, depth - 1) for tensor in inputs)
 
     def weight(self, address: str) -> str | None:
         """The true name of the first parameter in what an operation's weight operand comes from."""
