@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
@@ -72,20 +72,24 @@ def build(
         if atlas is not None:
             report(Progress(f"{target.title} is up to date", 1, 1))
             return atlas
-        stages: list[Stages] = []
-        captured = capture(
-            target.source,
-            packages=packages,
-            overrides=dict(overrides or {}),
-            limits=limits,
-            home=folder,
-            progress=report,
-            meanwhile=lambda: stages.append(_stages(target)),
-            landed=lambda recording: stages[0].add(recording),  # noqa: PLW0108 - there are none yet
-        )
-        with captured, no_garbage_collection():
-            written = stages[0].write(captured, key=key, home=folder, report=report)
-    return _read(written)
+        options = {"packages": packages, "overrides": dict(overrides or {}), "limits": limits}
+        with no_garbage_collection():
+            return _build(target, key, folder, report, options)
+
+
+def _build(target: Target, key: str, home: Path, report: Report, options: Mapping[str, Any]) -> Atlas:
+    """Captures, makes and reads; a function of its own, so that a million objects are gone when the collector is on."""
+    stages: list[Stages] = []
+    captured = capture(
+        target.source,
+        **options,
+        home=home,
+        progress=report,
+        meanwhile=lambda: stages.append(_stages(target)),
+        landed=lambda recording: stages[0].add(recording),  # noqa: PLW0108 - there are none yet
+    )
+    with captured:
+        return _read(stages[0].write(captured, key=key, home=home, report=report))
 
 
 def _stages(target: Target) -> Stages:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home, list_built
 from openmodelatlas.cli.locate import built_name
 from openmodelatlas.cli.progress import Reporter
+
+if TYPE_CHECKING:
+    from openmodelatlas.bundle.atlas import Atlas
 
 
 def ensure_built(names: Sequence[str], *, trust: bool = False) -> list[str]:

@@ -1,5 +1,5 @@
-"""Diagrams and formulas as they are shown: positions, routes and typeset mathematics, made when an atlas is built."""
+"""Diagrams and formulas as they are shown: positions, routes and typeset mathematics, made when an atlas is built.
 
-from openmodelatlas.drawing.draw import draw
-
-__all__ = ["draw"]
+:func:`~openmodelatlas.drawing.draw.draw` makes them; who reads an atlas needs
+:mod:`~openmodelatlas.drawing.drawing` only.
+"""
