@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openmodelatlas.drawing.drawing import Point
+from openmodelatlas.drawing.layered import order
 from openmodelatlas.drawing.layered.graph import Item, Link
 from openmodelatlas.drawing.layered.layout import lay_out
 
@@ -59,6 +62,21 @@ def test_any_graph_is_laid_out_cleanly(graph: Graph) -> None:
     no_line_runs_through_an_item(items, routes)
     lines_lead_down_from_port_to_port(items, links, routes)
     lines_of_different_ports_do_not_lie_on_each_other(links, routes)
+
+
+@settings(max_examples=100)
+@given(graphs())
+def test_sweeps_that_come_back_to_an_order_are_not_repeated(graph: Graph) -> None:
+    items, links = graph
+    again = copy.deepcopy(items)
+    routes = lay_out(items, links)
+    with mock.patch.object(
+        order._Order, "state", side_effect=lambda: [object()]
+    ):  # never the same: all sweeps are made
+        every = lay_out(again, links)
+
+    assert routes == every
+    assert items == again
 
 
 def nothing_overlaps(items: list[Item], width: float, height: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from openmodelatlas.annotation.knowledge import Family, Knowledge
 from openmodelatlas.drawing.drawing import Run
@@ -12,6 +13,7 @@ from openmodelatlas.drawing.level import Box, Level, Stream
 from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
 from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.shapes.dimension import Dimension
 
 MOST_TITLE = 190.0
 """Width of a title beyond which it goes on in a second line."""
@@ -55,6 +57,7 @@ class BoxWriter:
         self._knowledge = knowledge.nodes
         self._titles = titles
         self._shapes = ShapeWriter(flow.document.sizes)
+        self._alike: dict[tuple[Dimension, ...], Line] = {}
 
     def title(self, address: str) -> str:
         """Name of a node."""
@@ -78,10 +81,16 @@ class BoxWriter:
         dimensions = self._flow.shape(tensor)
         if dimensions is None:
             return None
+        alike = self._alike.get(dimensions)
+        if alike is None:
+            alike = self._alike[dimensions] = self._measured(dimensions)
+        return Line(alike.runs, BODY, alike.width, full=alike.full, tensor=tensor, axes=alike.axes)
+
+    def _measured(self, dimensions: tuple[Dimension, ...]) -> Line:
         runs, axes = self._shapes.runs(dimensions)
         symbols = line(runs, BODY, most=MOST_SHAPE)
         width = max(symbols.width, line(self._shapes.numbers(dimensions), BODY, most=MOST_SHAPE).width)
-        return Line(symbols.runs, BODY, width, full=symbols.full, tensor=tensor, axes=axes)
+        return Line(symbols.runs, BODY, width, full=symbols.full, axes=axes)
 
     def shows_shape(self, level: Level, box: Box, tensor: str) -> bool:
         """Whether a box with one output already says the shape of the tensor that leaves it."""
@@ -117,7 +126,7 @@ class BoxWriter:
 
     def _node_lines(self, level: Level, box: Box) -> dict[str, Line]:
         node = self._document.nodes[box.address]
-        lines = two_lines(self._short_title(node, level.node))
+        lines = dict(two_lines(self._short_title(node, level.node)))
         badge = badge_text(node, level.node)
         if badge is not None:
             lines["badge"] = line([Run(badge)], BODY, bold=True)
@@ -262,7 +271,8 @@ class BoxWriter:
         return (node.function or node.title).rpartition(".")[2].strip("_") or node.title
 
 
-def two_lines(title: str) -> dict[str, Line]:
+@lru_cache(maxsize=4096)
+def two_lines(title: str) -> Mapping[str, Line]:
     """A title on one line or two."""
     runs = text_runs(title)
     whole = line(runs, TITLE, bold=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from openmodelatlas.drawing.drawing import Run
 
@@ -49,15 +50,14 @@ class _Setter:
     """Turns tokens of LaTeX into runs; raises for what is more than one line."""
 
     def __init__(self, latex: str) -> None:
-        self._tokens = list(_TOKEN.finditer(latex))
+        self._tokens: list[tuple[str, str, str, str]] = _TOKEN.findall(latex)
         self._at = 0
 
     def sequence(self, level: int, *, closed: bool, style: str = "math") -> list[Run]:
         """Runs up to the closing brace, or the end."""
         runs: list[Run] = []
         while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            if token[2] == "}":
+            if self._tokens[self._at][1] == "}":
                 if not closed:
                     raise _UnsettableError
                 self._at += 1
@@ -68,26 +68,26 @@ class _Setter:
         return runs
 
     def _item(self, level: int, style: str) -> list[Run]:
-        token = self._tokens[self._at]
+        command, sign, blank, character = self._tokens[self._at]
         self._at += 1
-        if token[1] is not None:
-            return self._command(token[1], level, style)
-        if token[3] is not None:  # blanks count in words only
+        if command:
+            return self._command(command, level, style)
+        if blank:  # it counts in words only
             return [Run(" ", "plain", level)] if style in ("words", "code") else []
-        if token[2] == "{":
+        if sign == "{":
             return self.sequence(level, closed=True, style=style)
-        if token[2] in ("_", "^"):
+        if sign in ("_", "^"):
             if level:
                 raise _UnsettableError
-            return self._argument(-1 if token[2] == "_" else 1, style)
-        if token[2] == "}":
+            return self._argument(-1 if sign == "_" else 1, style)
+        if sign == "}":
             raise _UnsettableError
-        if token[2] == "'":
+        if sign == "'":
             return [Run("′", "plain", level)]
-        return [_character(token[4], level, style)]
+        return [_character(character, level, style)]
 
     def _argument(self, level: int, style: str) -> list[Run]:
-        while self._at < len(self._tokens) and self._tokens[self._at][3] is not None:
+        while self._at < len(self._tokens) and self._tokens[self._at][2]:
             self._at += 1
         if self._at >= len(self._tokens):
             raise _UnsettableError
@@ -121,16 +121,15 @@ class _Setter:
         return [_character(known, level, style)]
 
     def _is_script_next(self) -> bool:
-        rest = (token for token in self._tokens[self._at :] if token[3] is None)
-        following = next(rest, None)
-        return following is not None and following[2] in ("_", "^")
+        rest = (sign for _, sign, blank, _ in self._tokens[self._at :] if not blank)
+        return next(rest, None) in ("_", "^")
 
     def _skip_group(self) -> None:
         depth = 0
         while self._at < len(self._tokens):
-            token = self._tokens[self._at]
+            sign = self._tokens[self._at][1]
             self._at += 1
-            depth += {"{": 1, "}": -1}.get(token[2] or "", 0)
+            depth += (sign == "{") - (sign == "}")
             if depth == 0:
                 return
         raise _UnsettableError
@@ -148,6 +147,7 @@ def _character(character: str, level: int, style: str) -> Run:
     return Run(character, "math" if italic else "plain", level)
 
 
+@lru_cache(maxsize=4096)
 def latex_runs(latex: str) -> tuple[Run, ...] | None:
     """A symbol or short formula as one line of text; ``None`` if it is more than that (fractions, roots, unknown)."""
     if len(latex) > _MOST_CHARACTERS:

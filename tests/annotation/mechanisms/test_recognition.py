@@ -14,6 +14,7 @@ from tests.annotation.mechanisms.written import PROGRAMS
 from openmodelatlas.annotation.material import Draft, Drafts, Material
 from openmodelatlas.annotation.mechanisms.attach import attach
 from openmodelatlas.annotation.mechanisms.find import Findings
+from openmodelatlas.annotation.mechanisms.plausible import Plausible
 from openmodelatlas.catalogue.load import load
 
 CATALOGUE = load()
@@ -237,3 +238,12 @@ def test_the_order_of_operands_that_commute_does_not_matter(identifier: str, see
 
     _, findings = annotated(_COMMUTING.sub(turn, PROGRAMS[identifier]))
     assert len(findings.places[identifier]) == 1
+
+
+def test_what_is_not_tried_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = {identifier: annotated(program)[1] for identifier, program in PROGRAMS.items()}
+    monkeypatch.setattr(Plausible, "__call__", lambda *_: True)
+    monkeypatch.setattr(Plausible, "anywhere", lambda *_: True)
+    thorough = {identifier: annotated(program)[1] for identifier, program in PROGRAMS.items()}
+
+    assert quick == thorough
