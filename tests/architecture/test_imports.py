@@ -13,7 +13,7 @@ PACKAGE = Path(openmodelatlas.__file__).parent
 ORDER = [
     "errors", "sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle",
     "verification",
-    "site", "server", "reference", "builder", "cli",
+    "site", "server", "reference", "stages", "builder", "cli",
 ]  # fmt: skip
 OUTERMOST = {"__init__", "__main__"}  # they import from anywhere; nothing imports more of them than __version__
 HEAVY = {"torch", "transformers", "numpy", "scipy", "pandas"}
