@@ -7,7 +7,7 @@ from itertools import count
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, call_of
 from openmodelatlas.annotation.formulas.entry import ATOM, MATRIX_PRODUCTS, SYMBOL
-from openmodelatlas.annotation.formulas.notation import marked, parameter_latex, variable_latex
+from openmodelatlas.annotation.formulas.notation import dimension_words, marked, parameter_latex, variable_latex
 from openmodelatlas.annotation.formulas.pairs import indexed, indices
 from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.annotation.formulas.spans import Spans
@@ -38,6 +38,8 @@ class Symbols:
         self.drafts = drafts
         self.spans = spans
         self._calls: dict[str, Call | None] = {}
+        self._sources: dict[str, str | None] = {}
+        self._words: dict[tuple[Dimension, ...], str] = {}
         self._scaling = Scaling(document)
         self._letters: dict[str, dict[str, str]] = {}
         self._layers: dict[str, dict[str, str]] = {}
@@ -59,11 +61,11 @@ class Symbols:
 
     def source(self, tensor: str) -> str | None:
         """What plumbing made a tensor from; ``None`` if no plumbing did."""
-        made = self.producer(tensor)
-        if made is None or not made.plumbing:
-            return None
-        call = self.call(made.address)
-        return call.operands[0].name if call is not None and call.operands else None
+        if tensor not in self._sources:
+            made = self.producer(tensor)
+            call = self.call(made.address) if made is not None and made.plumbing else None
+            self._sources[tensor] = call.operands[0].name if call is not None and call.operands else None
+        return self._sources[tensor]
 
     def root(self, tensor: str) -> str:
         """A tensor before the plumbing that it passed."""
@@ -254,7 +256,7 @@ class Symbols:
         """The axes of an operand."""
         return self.axes(operand.name)
 
-    def axes(self, tensor: str) -> Sequence[Dimension]:
+    def axes(self, tensor: str) -> tuple[Dimension, ...]:
         """The axes of a tensor or parameter."""
         node = self.document.nodes.get(tensor)
         if node is not None and node.tensor is not None:
@@ -264,6 +266,13 @@ class Symbols:
             return parameter.shape
         given = self.document.inputs.get(tensor)
         return given.shape if given is not None else ()
+
+    def shape_words(self, tensor: str) -> str:
+        """The axes of a tensor or parameter in words: ``B batch, T positions, 7168 d``."""
+        axes = self.axes(tensor)
+        if axes not in self._words:
+            self._words[axes] = ", ".join(dimension_words(axis, self.document.sizes) for axis in axes)
+        return self._words[axes]
 
     def writer(self, piece: Callable[[Operand], Piece]) -> Writer:
         """A writer of calls whose operands ``piece`` gives."""

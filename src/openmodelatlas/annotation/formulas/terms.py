@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from openmodelatlas.annotation.formulas.entry import ATOM, SYMBOL
-from openmodelatlas.annotation.formulas.notation import dimension_words, unlit, variable_latex
+from openmodelatlas.annotation.formulas.notation import unlit, variable_latex
 from openmodelatlas.annotation.formulas.pairs import indexed
 from openmodelatlas.annotation.formulas.symbols import MOST_PLUMBING, Symbols
 from openmodelatlas.annotation.formulas.writing import Piece, symbol
@@ -162,7 +162,7 @@ class Terms:
         document = self._symbols.document
         draft = self._symbols.drafts.nodes.get(name)
         node = document.nodes.get(name)
-        axes = ", ".join(dimension_words(each, document.sizes) for each in self._symbols.axes(name))
+        axes = self._symbols.shape_words(name)
         if draft is not None and (draft.title or draft.role):
             what = _within_sentence(draft.title or draft.role or "")
         elif node is not None and node.tensor is not None:

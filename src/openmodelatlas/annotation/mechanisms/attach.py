@@ -238,6 +238,7 @@ def _differs(flow: Flow, drafts: Drafts, catalogue: Catalogue, differing: Differ
 def _hinted(flow: Flow, drafts: Drafts, catalogue: Catalogue, findings: Findings) -> None:
     """Names that suggest a mechanism which was not found there."""
     document = flow.document
+    named = [(node, _bare_name(node)) for node in document.nodes.values() if node.kind in ("module", "function")]
     for mechanism in catalogue.mechanisms.values():
         hints = mechanism.front.recognise.hints
         if not hints:
@@ -249,8 +250,8 @@ def _hinted(flow: Flow, drafts: Drafts, catalogue: Catalogue, findings: Findings
             for place in findings.places.get(other, ())
             for operation in place.fit.operations
         }
-        for node in document.nodes.values():
-            if node.kind not in ("module", "function") or not _suggests(node, hints):
+        for node, name in named:
+            if not any(hint in name for hint in hints):
                 continue
             inside = flow.operations.keys() & computing(document, node)
             if not inside or inside & covered:
@@ -267,6 +268,6 @@ def _hinted(flow: Flow, drafts: Drafts, catalogue: Catalogue, findings: Findings
             )
 
 
-def _suggests(node: Node, hints: Sequence[str]) -> bool:
-    name = re.sub(r"[^a-z0-9]", "", (node.class_name or (node.function or "").rpartition(".")[2]).lower())
-    return any(hint in name for hint in hints)
+def _bare_name(node: Node) -> str:
+    """The name of a class or function in lower-case letters and digits."""
+    return re.sub(r"[^a-z0-9]", "", (node.class_name or (node.function or "").rpartition(".")[2]).lower())

@@ -65,7 +65,8 @@ def latex_of(mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str
     """
     own = {name: symbol.latex for name, symbol in mechanism.front.symbols.items()}
     rest = fill_formula(mechanism.front.formula, lambda _: " ")
-    if any(latex and re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", rest) for latex in own.values()):
+    letters = [latex for latex in own.values() if latex and latex in rest]
+    if any(re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", rest) for latex in letters):
         return own
     mixed = dict(own)
     for name in own:

@@ -74,7 +74,7 @@ def packed_experts(tokens: Array, chosen: Integers, weights: Array, gate_up: Arr
         ``MixtralExperts``, ``DeepseekV3Experts``, ``Qwen3MoeExperts``).
     """
     total = np.zeros_like(tokens)
-    for expert in np.unique(chosen):
+    for expert in sorted(set(chosen.flat)):
         token, place = np.nonzero(chosen == expert)
         gate, up = np.split(linear(tokens[token], gate_up[expert]), 2, axis=-1)
         total[token] += linear(silu(gate) * up, down[expert]) * weights[token, place, None]
@@ -106,7 +106,7 @@ def clamped_experts(
         [N, d] (``transformers`` 5.24.0, ``GptOssExperts``).
     """
     total = np.zeros_like(tokens)
-    for expert in np.unique(chosen):
+    for expert in sorted(set(chosen.flat)):
         token, place = np.nonzero(chosen == expert)
         inside = clamped_swiglu(tokens[token] @ gate_up[expert] + gate_up_bias[expert], slope, limit)
         total[token] += (inside @ down[expert] + down_bias[expert]) * weights[token, place, None]
