@@ -20,18 +20,20 @@ Family = Literal["norm", "attention", "feed-forward", "routing", "embedding", "r
 Verdict = Literal["checked", "differs", "not checked"]
 
 
-class FormulaCheck(msgspec.Struct, frozen=True, kw_only=True):
+class FormulaCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a formula, evaluated in NumPy float64 on the values of the probe, gives the captured result.
 
     Attributes:
         verdict: ``checked``: within the tolerance; ``differs``: beyond it; ``not checked``: see ``detail``.
         error: largest absolute difference divided by the largest absolute captured value; ``None`` if not evaluated.
         detail: what was compared, or the reason why it could not be.
+        missing: whether that reason is a captured value that is not at hand.
     """
 
     verdict: Verdict
     error: float | None
     detail: str
+    missing: bool = False
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):

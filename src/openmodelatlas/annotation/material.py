@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import (
@@ -18,6 +19,9 @@ from openmodelatlas.annotation.knowledge import (
     Unmatched,
 )
 from openmodelatlas.graph.document import Document
+
+if TYPE_CHECKING:
+    from openmodelatlas.annotation.values import Arrays
 
 
 class Value(Protocol):
@@ -63,6 +67,13 @@ class Material:
 
     document: Document
     code: Code
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The values as evaluation takes them; this loads NumPy."""
+        from openmodelatlas.annotation.values import Arrays
+
+        return Arrays(self.code)
 
 
 @dataclass

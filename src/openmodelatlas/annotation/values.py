@@ -32,25 +32,32 @@ def array(value: Value) -> Array:
 
 
 class Arrays:
-    """Arrays of one atlas by the key of the value, decoded when they are first asked for."""
+    """Values of one atlas as evaluation takes them, by key, each decoded when it is first asked for.
+
+    Floating-point ones are float64, integers int64, booleans as they are. They are shared, so none can be written to.
+    """
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self._native: dict[str, Array | None] = {}
-        self._exact: dict[str, Array | None] = {}
-
-    def native(self, key: str) -> Array | None:
-        """The value with its own element type; ``None`` if it is not at hand."""
-        if key not in self._native:
-            value = self._code.value(key)
-            self._native[key] = None if value is None else array(value)
-        return self._native[key]
+        self._known: dict[str, tuple[Array, str] | None] = {}
 
     def exact(self, key: str) -> Array | None:
-        """The value for evaluation: floating point as float64, integers and booleans as they are."""
-        if key not in self._exact:
-            found = self.native(key)
-            if found is not None and found.dtype.kind == "f":
-                found = found.astype(np.float64)
-            self._exact[key] = found
-        return self._exact[key]
+        """The value with this key; ``None`` if it is not at hand. Raises as :func:`array`."""
+        found = self.with_type(key)
+        return None if found is None else found[0]
+
+    def with_type(self, key: str) -> tuple[Array, str] | None:
+        """The same with its own element type (``float32``)."""
+        if key not in self._known:
+            value = self._code.value(key)
+            self._known[key] = None if value is None else (_widened(array(value)), value.dtype)
+        return self._known[key]
+
+
+def _widened(found: Array) -> Array:
+    if found.dtype.kind in "iu":
+        found = found.astype(np.int64)
+    elif found.dtype.kind == "f":
+        found = found.astype(np.float64)
+    found.flags.writeable = False
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 
 from openmodelatlas.annotation.annotate import annotate
@@ -16,7 +15,6 @@ from openmodelatlas.graph.document import Document
 from openmodelatlas.verification.drift import Drift
 
 _ERROR_DIGITS = 3
-_ABSENT = re.compile(r"not recorded|not at hand|too large")
 
 
 class AtlasCode:
@@ -67,7 +65,7 @@ def _lacks_a_value(before: NodeKnowledge, after: NodeKnowledge) -> bool:
     return (
         same
         and bool(gone)
-        and all(_ABSENT.search(new.check.detail) for new in gone)
+        and all(new.check.missing for new in gone)
         and all(old.check.verdict == new.check.verdict and _close(old, new) for old, new in others)
     )
 

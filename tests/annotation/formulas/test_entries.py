@@ -56,7 +56,7 @@ def call_in(made: Material) -> Call:
 
 
 def check(made: Material, call: Call | None = None) -> FormulaCheck:
-    return single.check(call or call_in(made), made.document, Values(made.code))
+    return single.check(call or call_in(made), made.document, Values(made.arrays))
 
 
 @pytest.mark.parametrize("index", range(len(CALLS)), ids=name_of)
@@ -230,6 +230,14 @@ def test_a_fault_in_one_formula_is_told_and_costs_no_other(monkeypatch: pytest.M
     (found,) = drafts.unmatched
     assert found.what == "formula"
     assert found.reason.startswith(f"{FAULT} (ZeroDivisionError: division by zero, at annotation/formulas/step.py:")
+
+
+def test_a_value_that_is_not_at_hand_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recorded("torch.sin", torch.rand(3))
+    monkeypatch.setattr(type(made.code), "value", lambda *_: None)
+    assert check(made) == FormulaCheck(
+        verdict="not checked", error=None, detail="a captured value is not at hand", missing=True
+    )
 
 
 def test_unknown_functions_and_random_ones_are_told() -> None:

@@ -127,6 +127,7 @@ def test_a_value_that_is_missing_is_told() -> None:
     (formula,) = drafts.nodes["block"].formulas
     assert formula.check.verdict == "not checked"
     assert "`x`: it was not recorded" in formula.check.detail
+    assert formula.check.missing
 
 
 def test_pairs_and_halves_are_told_apart_by_numbers() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand, is_operation
-from openmodelatlas.annotation.formulas.entry import UnavailableError
+from openmodelatlas.annotation.formulas.entry import MissingValueError, UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, as_list, evaluated
 from openmodelatlas.annotation.formulas.single import NOT_RUN, compared
 from openmodelatlas.annotation.formulas.symbols import Symbols
-from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
+from openmodelatlas.annotation.formulas.verdict import tolerance, unavailable, verdict
 from openmodelatlas.annotation.knowledge import FormulaCheck
 from openmodelatlas.graph.document import Document, Node
 
@@ -151,7 +151,7 @@ def check(chain: Chain, document: Document, values: Values) -> FormulaCheck:
         allowed = tolerance(dtype) * max(count, 1)
         return verdict([(ours, array) for ours, (array, _) in pairs], dtype, allowed, text)
     except UnavailableError as error:
-        return FormulaCheck(verdict="not checked", error=None, detail=str(error))
+        return unavailable(error)
 
 
 def _tensor(operand: Operand, known: Mapping[str, Array], document: Document, values: Values) -> Array:
@@ -166,5 +166,5 @@ def _captured(tensor: str, document: Document, values: Values) -> tuple[Any, str
     fact = document.nodes[tensor].tensor
     if fact is None or fact.value is None:
         note = fact.value_note if fact is not None else None
-        raise UnavailableError(f"its captured result is not at hand: {note or NOT_RUN}")
+        raise MissingValueError(f"its captured result is not at hand: {note or NOT_RUN}")
     return values.with_type(fact.value)

@@ -40,6 +40,10 @@ class UnavailableError(Exception):
     """An evaluation is not possible; the message says why, as a clause without a full stop."""
 
 
+class MissingValueError(UnavailableError):
+    """A captured value that it needs is not at hand."""
+
+
 @dataclass(frozen=True)
 class Entry:
     r"""One function of the operation table.

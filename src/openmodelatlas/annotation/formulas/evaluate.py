@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 
 from openmodelatlas.annotation.formulas.calls import IGNORED, Call, Operand, resolved
-from openmodelatlas.annotation.formulas.entry import Dtype, UnavailableError
+from openmodelatlas.annotation.formulas.entry import Dtype, MissingValueError, UnavailableError
 from openmodelatlas.annotation.formulas.families.numeric import cast
-from openmodelatlas.annotation.material import Code
-from openmodelatlas.annotation.values import array
+from openmodelatlas.annotation.values import Arrays
 
 Array = np.ndarray[Any, Any]
 
 
 class Values:
-    """Captured values as arrays, each decoded once: floating-point ones as float64, integers as int64."""
+    """Captured values as :class:`Arrays` decodes them, of which each must be at hand."""
 
-    def __init__(self, code: Code) -> None:
-        self._code = code
-        self._arrays: dict[str, tuple[Array, str]] = {}
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
 
     def get(self, key: str | None) -> Array:
         """The value with this key.
@@ -36,27 +34,13 @@ class Values:
 
     def with_type(self, key: str | None) -> tuple[Array, str]:
         """The value with this key and its element type (``float32``); raises as :meth:`get`."""
-        if key is None:
-            raise UnavailableError("a captured value is not at hand")
-        found = self._arrays.get(key)
-        if found is None:
-            found = self._arrays[key] = self._decode(key)
-        return found
-
-    def _decode(self, key: str) -> tuple[Array, str]:
-        value = self._code.value(key)
-        if value is None:
-            raise UnavailableError("a captured value is not at hand")
         try:
-            found = array(value)
-        except KeyError:
-            raise UnavailableError(f"values of type {value.dtype} are not read") from None
-        if found.dtype.kind in "iu":
-            found = found.astype(np.int64)
-        elif found.dtype.kind == "f":
-            found = found.astype(np.float64)
-        found.flags.writeable = False
-        return found, value.dtype
+            found = self._arrays.with_type(key) if key is not None else None
+        except KeyError as error:
+            raise UnavailableError(f"values of type {error.args[0]} are not read") from None
+        if found is None:
+            raise MissingValueError("a captured value is not at hand")
+        return found
 
 
 @lru_cache(maxsize=1024)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from openmodelatlas.annotation.formulas.calls import Call, Operand
-from openmodelatlas.annotation.formulas.entry import MATRIX_PRODUCTS, Pairs, UnavailableError
+from openmodelatlas.annotation.formulas.entry import MATRIX_PRODUCTS, MissingValueError, Pairs, UnavailableError
 from openmodelatlas.annotation.formulas.evaluate import Array, Values, applied, arguments_of, as_list, evaluated, read
 from openmodelatlas.annotation.formulas.pairs import indices, is_pairwise, pair
 from openmodelatlas.annotation.formulas.symbols import Symbols
 from openmodelatlas.annotation.formulas.terms import Terms
-from openmodelatlas.annotation.formulas.verdict import tolerance, verdict
+from openmodelatlas.annotation.formulas.verdict import tolerance, unavailable, verdict
 from openmodelatlas.annotation.formulas.writing import Piece
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck
 from openmodelatlas.annotation.material import Draft
@@ -108,7 +108,7 @@ def check(call: Call, document: Document, values: Values) -> FormulaCheck:
                 return verdict(pairs, captured.dtype, wider, f"{captured.compared} as sums of rounded terms")
         return found
     except UnavailableError as error:
-        return FormulaCheck(verdict="not checked", error=None, detail=str(error))
+        return unavailable(error)
 
 
 def _paired(call: Call, tensors: Mapping[Operand, Array], ours: Any, captured: list[Any]) -> Pairs:
@@ -133,7 +133,7 @@ def results_of(call: Call, document: Document, values: Values) -> Results:
         fact = node.tensor if node is not None else None
         if fact is None or fact.value is None:
             note = fact.value_note if fact is not None else None
-            raise UnavailableError(f"its captured result is not at hand: {note or NOT_RUN}")
+            raise MissingValueError(f"its captured result is not at hand: {note or NOT_RUN}")
         array, stored = values.with_type(fact.value)
         arrays.append(array)
         dtype = stored if index == 0 else dtype

@@ -40,7 +40,7 @@ class _Step:
     def __init__(self, material: Material, drafts: Drafts) -> None:
         self._document = material.document
         self._drafts = drafts
-        self._values = Values(material.code)
+        self._values = Values(material.arrays)
         self._symbols = Symbols(material.document, drafts, Spans(material.document, material.code))
 
     def guarded(self, write: Callable[[Node], None], node: Node) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from openmodelatlas.annotation.formulas.entry import MissingValueError, UnavailableError
 from openmodelatlas.annotation.knowledge import FormulaCheck
 
 TOLERANCE = 1e-6
@@ -85,6 +86,12 @@ def tolerance(dtype: str, summed: int = 0, condition: float = 1.0) -> float:
     if summed < 2:
         return floor
     return max(floor, epsilon * sqrt(summed) * max(condition, 1.0))
+
+
+def unavailable(error: UnavailableError) -> FormulaCheck:
+    """The check where an evaluation is not possible."""
+    missing = isinstance(error, MissingValueError)
+    return FormulaCheck(verdict="not checked", error=None, detail=str(error), missing=missing)
 
 
 def verdict(pairs: Sequence[tuple[Any, Any]], dtype: str, allowed: float, compared: str) -> FormulaCheck:

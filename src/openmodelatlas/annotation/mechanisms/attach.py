@@ -15,7 +15,6 @@ from openmodelatlas.annotation.mechanisms.fit import Fit, Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
 from openmodelatlas.annotation.mechanisms.terms import formula_of, latex_of, operand_lines
 from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
-from openmodelatlas.annotation.values import Arrays
 from openmodelatlas.catalogue.entry import Mechanism, Note
 from openmodelatlas.catalogue.load import Catalogue, formula_symbols, without_unbound
 from openmodelatlas.graph.document import Lines, Node
@@ -29,7 +28,7 @@ _NUMBER = re.compile(r"(?<![\w}^\\]){([A-Za-z_]\w*)}")
 def attach(material: Material, drafts: Drafts, catalogue: Catalogue) -> Findings:
     """Attaches the mechanisms of ``catalogue``; what was found is also given back."""
     flow = Flow(material.document)
-    findings = find(flow, Arrays(material.code), catalogue, drafts)
+    findings = find(flow, material.arrays, catalogue, drafts)
     at_node: dict[str, dict[str, list[Place]]] = {}
     whole: dict[str, list[Place]] = {}
     for places in findings.places.values():

@@ -117,7 +117,7 @@ def _check(mechanism: Mechanism, places: Sequence[Place]) -> FormulaCheck:
     errors = [place.error for place in places if place.error is not None]
     missing = [place.detail for place in places if place.error is None]
     if not errors:
-        return FormulaCheck(verdict="not checked", error=None, detail=missing[0])
+        return FormulaCheck(verdict="not checked", error=None, detail=missing[0], missing=True)
     detail = places[0].detail if places[0].error is not None else "compared"
     if mechanism.front.tolerance is not None:
         detail += f"; tolerance {tolerance(mechanism):g}: {mechanism.front.tolerance.reason}"
