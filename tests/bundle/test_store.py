@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import filelock
 import msgspec
 import pytest
 
@@ -19,7 +20,7 @@ from openmodelatlas.bundle.home import home, list_built, model_folder
 from openmodelatlas.bundle.store import read, write
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.document import Document
-from tests.site.sample import build_sample, sample_document, sample_values, texts_of
+from tests.site.sample import build_running_sum, build_sample, sample_document, sample_values, texts_of
 
 
 def _write(home: Path, document: Document) -> Path:
@@ -136,6 +137,24 @@ def test_a_kill_leaves_the_old_atlas_whole(tmp_path: Path, allowed: int) -> None
     assert list(folder.glob(".*")), "the control: the kill left something behind"
     assert read(_write(tmp_path, _changed("Third"))).document.title == "Third"
     assert not list(folder.glob(".*"))
+
+
+def test_what_a_killed_write_left_is_cleared_by_that_of_another_model(tmp_path: Path) -> None:
+    """Also of a model that never had an atlas; what another write holds, and what is no model, stays."""
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path), "3"], cwd=root, check=False)
+    assert ended.returncode == 9
+    folder = tmp_path / "atlases" / "sample"
+    assert list(folder.glob(".building-*"))
+    busy, mine = tmp_path / "atlases" / "busy", tmp_path / "atlases" / "My Notes"
+    for place in (busy, mine):
+        (place / ".building-1-2").mkdir(parents=True)
+    with filelock.FileLock(busy / "lock"):
+        build_running_sum(tmp_path)
+    assert not list(folder.glob(".*"))
+    assert list_built(tmp_path) == ("running-sum",)
+    assert (busy / ".building-1-2").exists()
+    assert (mine / ".building-1-2").exists()
 
 
 def test_two_writes_at_once_both_succeed(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@
         sources/<sha256>.txt   text of the cited files
 
 A generation is built under another name, flushed to the disk, renamed, and only then does ``current`` name it, by an
-atomic replacement. Whatever happens before leaves the previous atlas whole; leftovers are removed by the next write.
+atomic replacement. Whatever happens before leaves the previous atlas whole; leftovers are removed by the next write, of
+this model or another.
 The previous generation stays until the next write, since readers may still have it open.
 """
 
@@ -24,7 +25,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ from openmodelatlas import __version__
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.canonical import decode_document, encode_document, encode_drawings, encode_knowledge
-from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.home import is_identifier, model_folder
 from openmodelatlas.bundle.kept import named_values
 from openmodelatlas.bundle.manifest import (
     BUNDLE_FORMAT,
@@ -97,6 +98,7 @@ def write(
         with _lock(folder):
             _remove_leftovers(folder)
             _replace(folder, contents, model, key)
+        _remove_unfinished_of_others(folder)
     except OSError as error:
         raise BundleError(
             f"The atlas could not be written: {error.strerror or error}.",
@@ -214,14 +216,31 @@ def _remove_leftovers(folder: Path) -> None:
         current = _current(folder)
     except BundleError:
         current = None
-    for entry in folder.iterdir():
-        if entry.name.startswith((".building-", ".current-")) or (
-            _GENERATION.fullmatch(entry.name) and entry != current
-        ):
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+    _remove([entry for entry in folder.iterdir() if _GENERATION.fullmatch(entry.name) and entry != current])
+    _remove(_unfinished(folder))
+
+
+def _remove_unfinished_of_others(folder: Path) -> None:
+    """Removes what killed writes of other models left, where no write is going on: some are never built again."""
+    import filelock
+
+    for other in folder.parent.iterdir():
+        with contextlib.suppress(OSError, filelock.Timeout):
+            if other != folder and is_identifier(other.name) and _unfinished(other):
+                with filelock.FileLock(other / "lock", timeout=0):
+                    _remove(_unfinished(other))
+
+
+def _unfinished(folder: Path) -> list[Path]:
+    return [entry for entry in folder.iterdir() if entry.name.startswith((".building-", ".current-"))]
+
+
+def _remove(entries: Iterable[Path]) -> None:
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """A second process that writes its share of the pages of a large site.
 
-``python -m openmodelatlas.site.beside`` reads a :class:`Task` as JSON and writes one byte for every page. Whatever
-goes wrong in it, the caller writes that share itself and meets the same error in the usual way.
+``python -m openmodelatlas.site.beside`` reads a :class:`Task` as a line of JSON and writes one byte for every page.
+Whatever goes wrong in it, the caller writes that share itself and meets the same error in the usual way. Its input
+stays open as long as the caller lives: where that ends, this process ends too, and writes nothing more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -47,8 +49,9 @@ class Beside:
                 stderr=subprocess.DEVNULL,
             )
         if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError), self._process.stdin as pipe:
-                pipe.write(msgspec.json.encode(task))
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(msgspec.json.encode(task) + b"\n")
+                self._process.stdin.flush()
             if self._process.stdout is not None:
                 os.set_blocking(self._process.stdout.fileno(), False)
 
@@ -79,14 +82,17 @@ class Beside:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
             self._process = None
 
 
 def main() -> None:
     """Writes the second share."""
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
     atlases = [read(Path(bundle)) for bundle in task.bundles]
 
     def told() -> None:
@@ -94,6 +100,12 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
     SiteWriter(atlases, Path(task.folder)).write_pages(told, share=1, shares=SHARES)
+
+
+def _end_with_the_caller() -> None:
+    """Waits for the end of the input, and ends this process wherever it is."""
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from openmodelatlas.site.html import SiteHtml
 from openmodelatlas.site.listing import list_atlas
 from openmodelatlas.site.mechanism_pages import MechanismPages
 from openmodelatlas.site.paths import ASSETS
+from openmodelatlas.site.unfinished import Unfinished
 from openmodelatlas.site.writing import SiteWriter, encode, write
 
 MARKER = ".openmodelatlas-export"
@@ -25,6 +25,8 @@ Progress = Callable[[int, int], None]
 
 def export(atlases: Sequence[Atlas], folder: Path, *, progress: Progress | None = None) -> int:
     """Writes the site into ``folder``, which is replaced as a whole when everything is written.
+
+    What a killed export left beside ``folder`` is removed first, unless another export is at work there.
 
     Args:
         atlases: what to publish; their order is that of the list of models.
@@ -40,11 +42,11 @@ def export(atlases: Sequence[Atlas], folder: Path, *, progress: Progress | None 
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100  (a symbolic link given by the user is replaced, not followed)
     _check(folder, atlases)
-    building = folder.with_name(f".{folder.name}-building-{os.urandom(4).hex()}")
+    unfinished: Unfinished | None = None
     try:
-        building.mkdir(parents=True)
-        pages = _write_site(atlases, building, progress)
-        _swap(building, folder)
+        unfinished = Unfinished(folder)
+        pages = _write_site(atlases, unfinished.folder, progress)
+        unfinished.take_place()
     except OSError as error:
         raise BundleError(
             f"The site could not be written: {error.strerror or error}.",
@@ -52,7 +54,8 @@ def export(atlases: Sequence[Atlas], folder: Path, *, progress: Progress | None 
             advice="An earlier export, if any, is still whole.",
         ) from error
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        if unfinished is not None:
+            unfinished.end()
     return pages
 
 
@@ -104,18 +107,3 @@ def _write_rest(writer: SiteWriter, folder: Path) -> None:
     for place, html in mechanisms.pages():
         write(folder / place / "index.html", encode(html))
     writer.write_files()
-
-
-def _swap(building: Path, folder: Path) -> None:
-    """Puts the finished site in place; an earlier one is moved aside first and put back if that fails."""
-    if not folder.exists():
-        building.rename(folder)
-        return
-    aside = folder.with_name(f".{folder.name}-old-{os.urandom(4).hex()}")
-    folder.rename(aside)
-    try:
-        building.rename(folder)
-    except OSError:
-        aside.rename(folder)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
