@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmodelatlas.graph.align import Aligner, LoopSite, Site
-from openmodelatlas.graph.fold import sites_in
+from openmodelatlas.graph.align import Aligner, LoopSite, Site, sites_in
 
 from .driver import TOKENS, Built
 from .specimens import specimen

@@ -90,7 +90,7 @@ def test_every_site_is_in_exactly_one_draft(name):
             if not site.is_call:
                 assert id(site) not in seen
                 seen.add(id(site))
-    leaves = [s for s in built.wiring.places if not s.is_call]
+    leaves = [s for s in built.wiring.sites if not s.is_call]
     assert seen == {id(site) for site in leaves}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmodelatlas.graph.fold import sites_in
+from openmodelatlas.graph.align import sites_in
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Unresolved
 
 from .driver import Built, build

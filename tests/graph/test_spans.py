@@ -20,9 +20,9 @@ import transformers
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.weights import fill
 from openmodelatlas.capture.recording import Operation, Probe, Recording
+from openmodelatlas.graph.arguments import tensors_in
 from openmodelatlas.graph.operands import _operands
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
-from openmodelatlas.graph.wiring import tensors_in
 
 PACKAGES = Path(transformers.__file__).parents[1]
 

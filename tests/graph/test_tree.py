@@ -100,8 +100,7 @@ def test_children_of_a_container_are_rounds():
 def test_equal_places_of_all_recordings_have_equal_keys():
     first, *others = specimen("dense").trees
     for other in others:
-        assert first.operation_keys == other.operation_keys
-        assert first.call_keys == other.call_keys
+        assert first.event_keys == other.event_keys
 
 
 def test_helpers_without_operations_are_not_worth_a_place():

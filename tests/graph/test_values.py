@@ -8,7 +8,7 @@ import torch
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.weights import fill
 from openmodelatlas.capture.recording import Recording
-from openmodelatlas.graph.wiring import event_tensors
+from openmodelatlas.graph.wiring import read_tensors
 from tests.corpus.models import hybrids, kinds
 
 from . import specimens
@@ -53,7 +53,7 @@ def check(others: Built, recording: Recording, kept: set[int]) -> Built:
     missing = [node.address for node in shown if node.tensor.value is None or int(node.tensor.value) not in kept]
     assert missing == []
     producers = {recording.tensors[int(node.tensor.value)].index for node in shown}
-    read = {number for event in producers for _, number in event_tensors(event, built.trees[0])}
+    read = {number for event in producers for number in read_tensors(event, built.trees[0])}
     assert read <= kept
     for fact in (*built.document.inputs.values(), *built.document.parameters.values()):
         assert fact.value is None or int(fact.value) in kept

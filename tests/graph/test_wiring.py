@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from openmodelatlas.graph.align import LoopSite, Site
-from openmodelatlas.graph.fold import sites_in
-from openmodelatlas.graph.wiring import argument_tensors, output_count, tensors_in
+from openmodelatlas.graph.align import LoopSite, Site, sites_in
+from openmodelatlas.graph.arguments import tensors_in
+from openmodelatlas.graph.wiring import output_count, read_tensors
 
 from .driver import Built
 from .specimens import specimen
@@ -18,8 +18,7 @@ def rounds(built: Built) -> list[list[Site]]:
 
 
 def references(built: Built, site: Site):
-    tree = built.trees[site.probe]
-    return [built.wiring.reference(site, tensor) for _, tensor in argument_tensors(site, tree)]
+    return built.wiring.references(site)
 
 
 def test_tensors_in_nested_values():
@@ -33,8 +32,8 @@ def test_layers_read_slots_and_their_fill_is_carried_after_the_first():
     built = specimen("dense")
     layers = rounds(built)
     for index, (layer,) in enumerate(layers):
-        hidden, mask = (tensor for _, tensor in argument_tensors(layer, built.trees[0]))
-        assert built.wiring.reference(layer, hidden)[0] == "slot"
+        hidden, mask = read_tensors(layer.event, built.trees[0])
+        assert references(built, layer)[0] == ("slot",)
         assert built.wiring.filled_by(layer, mask)[0] == "before"
         assert built.wiring.filled_by(layer, hidden)[0] == ("before" if index == 0 else "carried")
 
@@ -67,10 +66,10 @@ def test_a_producer_is_the_site_that_made_it():
         tree = built.trees[0]
         for event in site.instances[0]:
             if event >= 0:
-                assert all(built.wiring.producer(0, tensor) is site for tensor in tree.operation(event).outputs)
+                assert all(built.wiring.producers(0)[tensor] is site for tensor in tree.operation(event).outputs)
     recording = built.trees[0].recording
     given = next(i for i, tensor in enumerate(recording.tensors) if tensor.origin == "input")
-    assert built.wiring.producer(0, given) is None
+    assert built.wiring.producers(0)[given] is None
 
 
 def test_in_place_writes_make_new_versions_in_order():
@@ -87,18 +86,17 @@ def test_in_place_writes_make_new_versions_in_order():
 def test_places_hold_their_frame_and_round():
     built = specimen("listed")
     for site in sites_in(built.root.children):
-        place = built.wiring.places[site]
-        elements = place.frame.children if place.frame is not None else built.root.children
+        elements = site.frame.children if site.frame is not None else built.root.children
         element = None
-        for step, index in enumerate(place.path):
+        for step, index in enumerate(site.path):
             part = elements[index] if not isinstance(element, LoopSite) or step % 2 == 0 else None
             if part is None:
                 elements = element.rounds[index]
                 continue
             element = part
             elements = part.rounds if isinstance(part, LoopSite) else part.children
-        assert element is site or place.path[-1:] == place.path[-1:]
-        assert place.rounds == place.path[: len(place.rounds)]
+        assert element is site or site.path[-1:] == site.path[-1:]
+        assert site.rounds == site.path[: len(site.rounds)]
 
 
 def test_rows_of_an_iteration_count_as_one_result():

@@ -76,7 +76,7 @@ class Aliases:
     def _bindings(self, frame: Site, path: str) -> list[Binding]:
         """Which tensor each variable of a function was bound to, in the order of lines."""
         tree = self._trees[frame.probe]
-        bindings: list[Binding] = [(0, name, number) for name, number in argument_tensors(frame, tree)]
+        bindings: list[Binding] = [(0, name, number) for name, number in argument_tensors(frame.event, tree)]
         for site in direct_sites(frame.children):
             place = tree.place(site.event) if site.probe == frame.probe else None
             if place is None or place[0] != path:

@@ -7,14 +7,18 @@ experts that were hit, the steps of a recurrence) is *merged*: its rounds become
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from openmodelatlas.graph.syntax import Loop
 from openmodelatlas.graph.tree import Item, Key, LoopRun, Tree
 
 Instances = tuple[tuple[int, ...], ...]
 """For each probe, the events that are this site (one, unless it lies in a merged loop; none if it did not run)."""
+
+Seen = tuple[Key | None, ...]
+Path = tuple[int, ...]
 
 
 class Site:
@@ -23,21 +27,30 @@ class Site:
     Attributes:
         key: its place.
         instances: its events.
-        children: what ran inside, for calls.
         probe: index of the first probe that ran it.
         event: the event in that probe.
         is_call: whether it is a call rather than an operation.
+        children: what ran inside, for calls.
+        seen: for each probe the key of the shapes of its results, ``None`` where it did not run; ``None`` for a site
+            that a probe ran more than once.
+        frame: the call that encloses it, ``None`` for the model's own call.
+        path: indices from the frame's children down to it (child; for loops also round and position in the round).
+        rounds: prefix of ``path`` that ends with the innermost round of a loop that keeps its rounds apart, or ``()``.
     """
 
-    __slots__ = ("children", "event", "instances", "is_call", "key", "probe")
+    __slots__ = ("children", "event", "frame", "instances", "is_call", "key", "path", "probe", "rounds", "seen")
 
-    def __init__(self, key: Key, instances: Instances) -> None:
+    def __init__(self, key: Key, instances: Instances, probe: int, seen: Seen | None) -> None:
         self.key = key
         self.instances = instances
-        self.children: list[Site | LoopSite] = []
-        self.probe = next(index for index, events in enumerate(instances) if events)
-        self.event = instances[self.probe][0]
+        self.probe = probe
+        self.event = instances[probe][0]
         self.is_call = self.event < 0
+        self.children: Sequence[Site | LoopSite] = ()
+        self.seen = seen
+        self.frame: Site | None = None
+        self.path: Path = ()
+        self.rounds: Path = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +75,28 @@ class LoopSite:
 Element = Site | LoopSite
 
 
+def sites_in(elements: Sequence[Element]) -> list[Site]:
+    """All sites in and below ``elements``, in order of execution."""
+    found: list[Site] = []
+    _find_sites(elements, found)
+    return found
+
+
+def _find_sites(elements: Sequence[Element], found: list[Site]) -> None:
+    for element in elements:
+        if isinstance(element, LoopSite):
+            for part in element.rounds:
+                _find_sites(part, found)
+        else:
+            found.append(element)
+            if element.children:
+                _find_sites(element.children, found)
+
+
+_Column = list[list[Item]]
+"""For each probe, what its runs did at one place."""
+
+
 class Aligner:
     """Aligns the trees of all probes; the last ``len(trees) - complete`` may have stopped early."""
 
@@ -73,10 +108,11 @@ class Aligner:
     def align(self, root: int) -> Site | None:
         """The tree of sites below the ``root``-th run of the model (0: prefill, 1: decode); ``None`` if none ran."""
         calls = tuple((~tree.roots[root],) if root < len(tree.roots) else () for tree in self._trees)
-        present = [(tree, events[0]) for tree, events in zip(self._trees, calls, strict=True) if events]
-        if not present:
+        if not any(calls):
             return None
-        return self._site(present[0][0].key(present[0][1]), calls)
+        site = self._site(calls)
+        _place(site, site.children, (), ())
+        return site
 
     def _loops_to_merge(self) -> set[Key]:
         """Loops that do not go round alike in every complete run."""
@@ -84,9 +120,14 @@ class Aligner:
         every = {key for signature in signatures for key in signature}
         return {key for key in every if len({signature.get(key) for signature in signatures}) > 1}
 
-    def _site(self, key: Key, instances: Instances) -> Site:
-        site = Site(key, instances)
-        if site.event < 0:
+    def _site(self, instances: Instances) -> Site:
+        probe = next(index for index, events in enumerate(instances) if events)
+        seen = None
+        if max(map(len, instances)) == 1:
+            pairs = zip(self._trees, instances, strict=True)
+            seen = tuple([tree.result_keys[events[0]] if events else None for tree, events in pairs])
+        site = Site(self._trees[probe].event_keys[instances[probe][0]], instances, probe, seen)
+        if site.is_call:
             site.children = self._children(instances)
         return site
 
@@ -101,25 +142,32 @@ class Aligner:
         """The common case, fast: one run per probe, the same events in each, no loops."""
         rows: list[list[int]] = []
         first: list[Key] | None = None
-        for probe, calls in enumerate(instances):
+        for tree, calls in zip(self._trees, instances, strict=True):
             if len(calls) != 1:
                 return None
-            tree = self._trees[probe]
-            function = tree.function(~calls[0])
-            if function is not None and function.loops:
-                return None
             children = tree.children[~calls[0]]
-            keys = [tree.key(event) for event in children]
-            if first is None:
+            event_keys = tree.event_keys
+            keys = [event_keys[event] for event in children]
+            if first is None:  # the call is of the same function in the other probes
                 first = keys
-                if len(set(keys)) != len(keys) or (len(keys) > 1 and function is None):
+                function = tree.function(~calls[0]) if children else None
+                if function is None and len(keys) > 1:
+                    return None
+                if len(set(keys)) != len(keys) or (function is not None and function.loops):
                     return None
             elif keys != first:
                 return None
             rows.append(children)
-        columns = zip(*rows, strict=True)
-        pairs = zip(first or [], columns, strict=True) if rows and rows[0] else ()
-        return [self._site(key, tuple((event,) for event in column)) for key, column in pairs]
+        columns = zip(*[[(event,) for event in row] for row in rows], strict=True)
+        results = [tree.result_keys for tree in self._trees]
+        seen = zip(*[[keys[event] for event in row] for keys, row in zip(results, rows, strict=True)], strict=True)
+        sites: list[Element] = []
+        for key, column, shapes in zip(first or (), columns, seen, strict=True):
+            site = Site(key, column, 0, shapes)
+            if site.is_call:
+                site.children = self._children(column)
+            sites.append(site)
+        return sites
 
     def _merge(self, bodies: Sequence[tuple[int, list[Item]]]) -> list[Element]:
         """Aligns several runs of one body.
@@ -128,48 +176,65 @@ class Aligner:
         run is told apart by its occurrence.
         """
         order: list[tuple[Key, int]] = []
-        found: dict[tuple[Key, int], list[tuple[int, Item]]] = {}
+        columns: dict[tuple[Key, int], _Column] = {}
+        known: dict[tuple[Key, ...], list[_Column]] = {}
         for probe, items in bodies:
-            seen: dict[Key, int] = {}
-            insert_at = 0
-            for item in items:
-                key = item.key if isinstance(item, LoopRun) else self._trees[probe].relative_key(item)
-                occurrence = (key, seen.get(key, 0))
-                seen[key] = occurrence[1] + 1
-                if insert_at < len(order) and order[insert_at] == occurrence:  # nearly always
-                    insert_at += 1
-                elif occurrence in found:
-                    insert_at = order.index(occurrence) + 1
-                else:
-                    order.insert(insert_at, occurrence)
-                    found[occurrence] = []
-                    insert_at += 1
-                found[occurrence].append((probe, item))
-        return [self._element(occurrence[0], found[occurrence]) for occurrence in order]
+            relative = self._trees[probe].relative_keys
+            keys = tuple([relative[item] if isinstance(item, int) else item.key for item in items])
+            places = known.get(keys)
+            if places is None:  # the first run of these keys
+                places = known[keys] = self._places(keys, order, columns)
+            for column, item in zip(places, items, strict=True):
+                column[probe].append(item)
+        return [self._element(columns[occurrence]) for occurrence in order]
 
-    def _element(self, key: Key, items: list[tuple[int, Item]]) -> Element:
-        runs = [(probe, item) for probe, item in items if isinstance(item, LoopRun)]
-        if runs:
-            return self._loop_site(key, runs)
-        events = [(probe, item) for probe, item in items if isinstance(item, int)]
-        return self._site(self._trees[events[0][0]].key(events[0][1]), self._by_probe(events))
+    def _places(
+        self, keys: Sequence[Key], order: list[tuple[Key, int]], columns: dict[tuple[Key, int], _Column]
+    ) -> list[_Column]:
+        """The columns of a run with these ``keys``; new ones are put into ``order`` where the run has them."""
+        places: list[_Column] = []
+        seen: dict[Key, int] = {}
+        insert_at = 0
+        for key in keys:
+            occurrence = (key, seen.get(key, 0))
+            seen[key] = occurrence[1] + 1
+            if occurrence in columns:
+                insert_at = order.index(occurrence) + 1
+            else:
+                order.insert(insert_at, occurrence)
+                columns[occurrence] = [[] for _ in self._trees]
+                insert_at += 1
+            places.append(columns[occurrence])
+        return places
 
-    def _by_probe(self, events: Iterable[tuple[int, int]]) -> Instances:
-        rows: list[list[int]] = [[] for _ in self._trees]
-        for probe, event in events:
-            rows[probe].append(event)
-        return tuple(tuple(row) for row in rows)
+    def _element(self, column: _Column) -> Element:
+        first = next(items[0] for items in column if items)
+        if isinstance(first, LoopRun):
+            return self._loop_site(first, cast(list[list[LoopRun]], column))
+        return self._site(tuple([tuple(events) for events in cast(list[list[int]], column)]))
 
-    def _loop_site(self, key: Key, runs: list[tuple[int, LoopRun]]) -> LoopSite:
-        counts = self._by_probe((probe, len(run.iterations)) for probe, run in runs)
-        loop = runs[0][1].loop
-        merged = key in self._merged or any(len(row) > 1 for row in counts[: self._complete])
+    def _loop_site(self, first: LoopRun, runs: list[list[LoopRun]]) -> LoopSite:
+        counts = tuple(tuple([len(run.iterations) for run in row]) for row in runs)
+        merged = first.key in self._merged or any(len(row) > 1 for row in counts[: self._complete])
         if merged:
-            bodies = [(probe, iteration) for probe, run in runs for iteration in run.iterations]
-            return LoopSite(key, loop, [self._merge(bodies)], True, counts)
-        longest = max(len(run.iterations) for _, run in runs)
-        rounds = [
-            self._merge([(probe, run.iterations[index]) for probe, run in runs if index < len(run.iterations)])
-            for index in range(longest)
-        ]
-        return LoopSite(key, loop, rounds, False, counts)
+            bodies = [(probe, part) for probe, row in enumerate(runs) for run in row for part in run.iterations]
+            return LoopSite(first.key, first.loop, [self._merge(bodies)], True, counts)
+        rounds: list[list[Element]] = []
+        for number in range(max(max(row, default=0) for row in counts)):
+            parts = [(probe, run.iterations[number : number + 1]) for probe, row in enumerate(runs) for run in row]
+            rounds.append(self._merge([(probe, part[0]) for probe, part in parts if part]))
+        return LoopSite(first.key, first.loop, rounds, False, counts)
+
+
+def _place(frame: Site, elements: Sequence[Element], path: Path, rounds: Path) -> None:
+    """Notes at each of the ``elements`` and at everything below them where it stands."""
+    for index, element in enumerate(elements):
+        here = (*path, index)
+        if isinstance(element, LoopSite):
+            for number, part in enumerate(element.rounds):
+                inner = (*here, number)
+                _place(frame, part, inner, rounds if element.merged else inner)
+            continue
+        element.frame, element.path, element.rounds = frame, here, rounds
+        if element.children:
+            _place(element, element.children, (), ())

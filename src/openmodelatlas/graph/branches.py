@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from openmodelatlas.graph.align import Element, LoopSite
-from openmodelatlas.graph.fold import sites_in
+from openmodelatlas.graph.align import Element, LoopSite, sites_in
 from openmodelatlas.graph.syntax import Condition, FunctionSyntax, Loop
 from openmodelatlas.graph.tree import Tree
 

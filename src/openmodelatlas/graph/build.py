@@ -16,7 +16,7 @@ from openmodelatlas.graph.branches import Coverage
 from openmodelatlas.graph.checks import make_checks
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, CitedFile, Document, Node, Provenance, SizeName
 from openmodelatlas.graph.externals import external_facts
-from openmodelatlas.graph.flow import Flow, leaf_site
+from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.fold import Folder
 from openmodelatlas.graph.hierarchy import Draft, Hierarchy
 from openmodelatlas.graph.labels import Labels, Name
@@ -131,7 +131,7 @@ class _Build:
         readers = Readers(self._trees, flow, labels, table, layer_list)
         for draft in drafts:
             for leaf in draft.walk():
-                if leaf_site(leaf) is not None:
+                if leaf.leaf is not None:
                     readers.note(leaf)
         nodes = self._nodes(drafts, labels, flow, sizes, ownership)
         inputs = external_facts(flow.external, self._trees, sizes, self._roles)

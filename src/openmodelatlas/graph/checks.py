@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from math import prod
 
 from openmodelatlas.capture.recording import Recording, Summary
-from openmodelatlas.graph.align import Site
+from openmodelatlas.graph.align import Site, sites_in
 from openmodelatlas.graph.document import Check
-from openmodelatlas.graph.fold import sites_in
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.roles import Roles
-from openmodelatlas.graph.sizes import Shape, Sizes
+from openmodelatlas.graph.sights import Shape
+from openmodelatlas.graph.sizes import Sizes
 
 
 def make_checks(

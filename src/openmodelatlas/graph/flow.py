@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,6 +12,7 @@ from openmodelatlas.graph.document import Port
 from openmodelatlas.graph.externals import input_name
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
+from openmodelatlas.graph.makers import Makers, TensorDraft, find_makers
 from openmodelatlas.graph.operands import handed_texts, operand_texts
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.syntax import FileSyntax, result_names
@@ -20,35 +20,10 @@ from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import (
     Wiring,
     argument_tensors,
-    event_tensors,
     output_count,
-    output_index,
+    read_tensors,
     result_tensors,
-    tensors_in,
 )
-
-
-@dataclass(eq=False)
-class TensorDraft:
-    """A tensor node in the making.
-
-    Attributes:
-        operation: the operation (or one-operation module, kernel) that computes it.
-        index: which of its results.
-        owner: the node it is a child of: the outermost call that returns it, up to the round of a loop.
-        address, title, variable: as in the document.
-        consumers: addresses of the nodes that read it.
-    """
-
-    operation: Draft
-    site: Site
-    index: int
-    owner: Draft
-    address: str = ""
-    title: str = ""
-    variable: str | None = None
-    line_site: Site | None = None
-    consumers: dict[str, None] = field(default_factory=dict)
 
 
 class Flow:
@@ -72,8 +47,8 @@ class Flow:
         self._drafts: dict[Site, Draft] = {}
         self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
         self._inputs: dict[Draft, tuple[Port, ...]] = {}
-        self._resolved: list[dict[int, Port]] = [{} for _ in trees]
-        self._made: list[dict[int, tuple[Draft | None, TensorDraft | None]]] = [{} for _ in trees]
+        self._sources: list[dict[int, str]] = [{} for _ in trees]
+        self._makers: dict[int, Makers] = {}
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
 
@@ -84,13 +59,13 @@ class Flow:
 
     def enter(self, root: Draft) -> None:
         """Makes the tensor drafts of everything below ``root``."""
-        self._made = [{} for _ in self._trees]
+        self._makers.clear()
         for draft in root.walk():
             for site in (*draft.sites, *draft.body, *draft.operation):
                 self._drafts[site] = draft
         taken: dict[Draft, set[str]] = {}
         for draft in root.walk():
-            leaf = leaf_site(draft)
+            leaf = draft.leaf
             if leaf is None:
                 continue
             for index in range(output_count(self._trees[leaf.probe].operation(leaf.event))):
@@ -131,9 +106,8 @@ class Flow:
         owner, named = draft, draft.expression or site
         current = site
         while True:
-            place = self._wiring.places[current]
-            frame = place.frame
-            if frame is None or len(place.path) > 1 or all(number != tensor for _, number in self._results(frame)):
+            frame = current.frame
+            if frame is None or len(current.path) > 1 or all(number != tensor for _, number in self._results(frame)):
                 return owner, named
             current = frame
             candidate = self._drafts.get(frame)
@@ -166,13 +140,13 @@ class Flow:
 
     def frame_with_code(self, site: Site) -> Site | None:
         """The innermost enclosing call whose function stands in a file, comprehensions looked through."""
-        frame = self._wiring.places[site].frame
+        frame = site.frame
         while frame is not None:
             recording = self._trees[frame.probe].recording
             code = recording.calls[~frame.event].code
             if code >= 0 and not recording.codes[code].name.endswith(">"):
                 return frame
-            frame = self._wiring.places[frame].frame
+            frame = frame.frame
         return None
 
     def inputs(self, draft: Draft) -> tuple[Port, ...]:
@@ -182,7 +156,7 @@ class Flow:
         return self._inputs[draft]
 
     def _find_inputs(self, draft: Draft) -> tuple[Port, ...]:
-        site = leaf_site(draft) or draft.running
+        site = draft.leaf or draft.running
         if site is None:
             return ()
         ports: list[Port] = []
@@ -197,14 +171,14 @@ class Flow:
 
     def _argument_columns(self, draft: Draft, site: Site) -> list[tuple[str, list[tuple[int, int]]]]:
         """For each argument its name and its tensor in every member and round, as pairs of probe and number."""
-        rows = [(site.probe, argument_tensors(site, self._trees[site.probe]))]
+        recorded = argument_tensors(site.event, self._trees[site.probe])
+        rows: list[tuple[int, Sequence[int]]] = [(site.probe, [number for _, number in recorded])]
         for member in draft.operation or draft.body or draft.sites:
             tree = self._trees[member.probe]
-            rows += [(member.probe, event_tensors(event, tree)) for event in member.instances[member.probe]]
-        names = self._argument_names(draft, site, rows[0][1])
+            rows += [(member.probe, read_tensors(event, tree)) for event in member.instances[member.probe]]
         return [
-            (name, [(probe, row[index][1]) for probe, row in rows if index < len(row)])
-            for index, name in enumerate(names)
+            (name, [(probe, row[index]) for probe, row in rows if index < len(row)])
+            for index, name in enumerate(self._argument_names(draft, site, recorded))
         ]
 
     def _argument_names(self, draft: Draft, site: Site, recorded: list[tuple[str, int]]) -> list[str]:
@@ -226,60 +200,57 @@ class Flow:
 
     def _port(self, name: str, numbers: Sequence[tuple[int, int]]) -> Port:
         first = self.resolve(*numbers[0])
-        others: dict[str, None] = {}
-        for probe, number in numbers[1:]:
-            other = self.resolve(probe, number)
-            if other.tensor != first.tensor:
-                others[other.tensor] = None
+        others = dict.fromkeys(self._source(probe, number) for probe, number in numbers[1:])
+        others.pop(first.tensor, None)
         title = name or first.name
         return Port(name=title, tensor=first.tensor, source=first.source, via=first.via, others=tuple(others))
 
     def resolve(self, probe: int, number: int) -> Port:
         """The tensor that a number of a probe is, plumbing looked through."""
-        port = self._resolved[probe].get(number)
-        if port is None:
-            port = self._resolved[probe][number] = self._resolve(probe, number)
-        return port
-
-    def _resolve(self, probe: int, number: int) -> Port:
-        tree = self._trees[probe]
-        entry = tree.recording.tensors[number]
+        makers = self.makers(probe)
         via: list[str] = []
-        while entry.origin == "operation":
-            draft, tensor = self.made(probe, number)
-            if draft is None or tensor is None:
-                break
-            step = tree.recording.operations[entry.index]
-            plumbing = draft.kind == "operation" and naming.is_plumbing(step.function)
-            plumbed = first_tensor(tree, entry.index) if plumbing else None
-            if plumbed is not None:
-                via.append(self._labels.addresses[draft])
-                number, entry = plumbed, tree.recording.tensors[plumbed]
-                continue
-            name = tensor.variable or "output"
-            return Port(name=name, tensor=tensor.address, source="tensor", via=tuple(reversed(via)))
-        passed = tuple(reversed(via))
+        made = makers.drafts[number]
+        while made is not None:
+            source = makers.handed_on.get(number)
+            if source is None:
+                name = made.variable or "output"
+                return Port(name=name, tensor=made.address, source="tensor", via=tuple(reversed(via)))
+            via.append(self._labels.addresses[made.operation])
+            number, made = source, makers.drafts[source]
+        return self._from_outside(probe, number, tuple(reversed(via)))
+
+    def _source(self, probe: int, number: int) -> str:
+        """The tensor of :meth:`resolve`, which is looked up once for each number."""
+        sources = self._sources[probe]
+        source = sources.get(number)
+        if source is None:
+            makers, end = self.makers(probe), number
+            while end in makers.handed_on:
+                end = makers.handed_on[end]
+            made = makers.drafts[end]
+            source = sources[number] = made.address if made is not None else self.resolve(probe, end).tensor
+        return source
+
+    def _from_outside(self, probe: int, number: int, via: tuple[str, ...]) -> Port:
+        """The port of a tensor that no node made."""
+        recording = self._trees[probe].recording
+        entry = recording.tensors[number]
         if entry.origin in ("parameter", "buffer"):
-            parameter = tree.recording.parameters[entry.index]
+            parameter = recording.parameters[entry.index]
             fact = self._table.fact_name(parameter.name, self._layer_list)
             short = parameter.name.rpartition(".")[2]
             if fact is None:
                 self.external[probe, number] = parameter.name
-                return Port(name=short, tensor=parameter.name, source="outside", via=passed)
+                return Port(name=short, tensor=parameter.name, source="outside", via=via)
             source = "parameter" if entry.origin == "parameter" else "buffer"
-            return Port(name=short, tensor=fact, source=source, via=passed)  # type: ignore[arg-type]
+            return Port(name=short, tensor=fact, source=source, via=via)  # type: ignore[arg-type]
         key = self._external_name(probe, number, entry.name)
-        return Port(
-            name=entry.name or "outside",
-            tensor=key,
-            source="input" if entry.origin == "input" else "outside",
-            via=passed,
-        )
+        source = "input" if entry.origin == "input" else "outside"
+        return Port(name=entry.name or "outside", tensor=key, source=source, via=via)  # type: ignore[arg-type]
 
     def operand(self, probe: int, number: int) -> dict[str, str]:
         """A tensor as an operation reads it, past no plumbing (``Node.operands``)."""
-        entry = self._trees[probe].recording.tensors[number]
-        draft = self.made(probe, number)[1] if entry.origin == "operation" else None
+        draft = self.makers(probe).drafts[number]
         if draft is None:
             port = self.resolve(probe, number)
             known = {"tensor": port.tensor}
@@ -295,26 +266,17 @@ class Flow:
             self.external[pair] = input_name(tree, number, name) if name else f"outside-{len(self.external) + 1}"
         return self.external[pair]
 
-    def made(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
-        """The leaf node that made a tensor, and its draft; ``None`` where the document has none."""
-        found = self._made[probe].get(number)
+    def makers(self, probe: int) -> Makers:
+        """What the tensors of a probe are."""
+        found = self._makers.get(probe)
         if found is None:
-            found = self._made[probe][number] = self._find_made(probe, number)
+            found = find_makers(self._trees, probe, self._wiring.producers(probe), self.tensors)
+            self._makers[probe] = found
         return found
-
-    def _find_made(self, probe: int, number: int) -> tuple[Draft | None, TensorDraft | None]:
-        recording = self._trees[probe].recording
-        operation = recording.tensors[number].index
-        site = self._wiring.site_of(probe, operation)
-        draft = self._drafts.get(site)
-        if draft is None:
-            return None, None
-        index = output_index(recording.operations[operation], number)
-        return draft, self._tensors.get((draft, index))
 
     def outputs(self, draft: Draft, *, last: bool = False) -> tuple[Port, ...]:
         """What a node returns: its first member, with what others return instead, or its ``last`` member alone."""
-        site = leaf_site(draft) or draft.site
+        site = draft.leaf or draft.site
         if site is None:
             return ()
         members = draft.sites if draft.site is not None and draft.sites else [draft.site or site]
@@ -325,29 +287,31 @@ class Flow:
             port = self._output(first.probe, path, number)
             if port is None:
                 continue
-            others: dict[str, None] = {}
-            for probe, row in rows:
-                other = self._output(probe, *row[index]) if index < len(row) else None
-                if other is not None and other.tensor != port.tensor:
-                    others[other.tensor] = None
-            if others:
-                port = msgspec.structs.replace(port, others=tuple(others))
-            ports.setdefault(port.tensor, port)
+            others = dict.fromkeys(self._returned(probe, row[index][1]) for probe, row in rows if index < len(row))
+            differing = tuple(other for other in others if other not in (None, port.tensor))
+            ports.setdefault(port.tensor, msgspec.structs.replace(port, others=differing) if differing else port)
         return tuple(ports.values())
 
     def _output(self, probe: int, path: tuple[str, ...], number: int) -> Port | None:
         """The port of one returned tensor."""
         if self._trees[probe].recording.tensors[number].origin != "operation":
             return self.resolve(probe, number)
-        _, tensor = self.made(probe, number)
+        tensor = self.makers(probe).drafts[number]
         if tensor is None:
             return None
         name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
         return Port(name=name, tensor=tensor.address, source="tensor")
 
+    def _returned(self, probe: int, number: int) -> str | None:
+        """The tensor of :meth:`_output`."""
+        if self._trees[probe].recording.tensors[number].origin != "operation":
+            return self._source(probe, number)
+        tensor = self.makers(probe).drafts[number]
+        return tensor.address if tensor is not None else None
+
     def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Inputs and outputs of a node that is no call: tensors that cross its border."""
-        leaves = [inner for inner in draft.walk() if leaf_site(inner) is not None]
+        leaves = [inner for inner in draft.walk() if inner.leaf is not None]
         inside = set(map(id, leaves))
         inputs: dict[str, Port] = {}
         for leaf in leaves:
@@ -368,18 +332,3 @@ class Flow:
         if len(self._addressed) != len(self._tensors):
             self._addressed = {tensor.address: tensor for tensor in self._tensors.values()}
         return self._addressed
-
-
-def leaf_site(draft: Draft) -> Site | None:
-    """The operation that a leaf node runs; ``None`` for nodes with children of their own."""
-    if draft.operation:
-        return draft.operation[0]
-    return draft.site if draft.kind == "operation" else None
-
-
-def first_tensor(tree: Tree, operation: int) -> int | None:
-    """The first tensor among the arguments of an operation that have no names."""
-    for value in tree.operation(operation).arguments:
-        for _, number in tensors_in(value, 2):
-            return number
-    return None

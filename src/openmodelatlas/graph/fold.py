@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.align import Element, LoopSite, Site, sites_in
+from openmodelatlas.graph.arguments import Scalar
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors
+from openmodelatlas.graph.wiring import Reference, Wiring, read_tensors
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
 
 
@@ -77,26 +78,6 @@ class LoopFold:
 
 Fold = SiteFold | LoopFold
 
-_TENSOR = ("tensor",)
-
-
-def sites_in(elements: Sequence[Element]) -> list[Site]:
-    """All sites in and below ``elements``, in order of execution."""
-    found: list[Site] = []
-    _find_sites(elements, found)
-    return found
-
-
-def _find_sites(elements: Sequence[Element], found: list[Site]) -> None:
-    for element in elements:
-        if isinstance(element, LoopSite):
-            for part in element.rounds:
-                _find_sites(part, found)
-        else:
-            found.append(element)
-            if element.children:
-                _find_sites(element.children, found)
-
 
 def direct_sites(elements: Sequence[Element]) -> Iterator[Site]:
     """The sites among ``elements``, loops looked through."""
@@ -125,7 +106,7 @@ class Folder:
     def _fold_sites(self, members: list[Site], layers: list[int]) -> SiteFold:
         return SiteFold(members, layers, self._fold_bodies([member.children for member in members], layers))
 
-    def _fold_bodies(self, bodies: list[list[Element]], layers: list[int]) -> list[Fold]:
+    def _fold_bodies(self, bodies: Sequence[Sequence[Element]], layers: list[int]) -> list[Fold]:
         children: list[Fold] = []
         for column in zip(*bodies, strict=True):
             if isinstance(column[0], LoopSite):
@@ -174,7 +155,10 @@ class Folder:
         return self._numbers.setdefault(description, len(self._numbers))
 
     def structure(self, element: Element) -> int:
-        """A number that is the same for elements of equal structure, whatever their layer."""
+        """A number that is the same for elements of equal structure, whatever their layer.
+
+        Structure is the place, what it reads, its arguments that are no tensors, and the structure of what is inside.
+        """
         number = self._structures.get(element)
         if number is None:
             number = self._structures[element] = self._structure(element)
@@ -184,46 +168,52 @@ class Folder:
         if isinstance(element, LoopSite):
             bodies = tuple(self._round_structure(part) for part in element.rounds)
             return self._number("loop", element.key, bodies)
-        tree = self._trees[element.probe]
-        children = tuple(self.structure(child) for child in element.children)
-        return self._number(tree.keys.relative(element.key), self._references(element, tree), children)
+        key = self._trees[element.probe].relative_keys[element.event]
+        children = tuple([self.structure(child) for child in element.children]) if element.children else ()
+        return self._number(key, self._references(element), self._scalars(element), children)
 
     def _round_structure(self, part: list[Element]) -> int:
         """Like the structure of its elements, with the tensors from outside numbered by their first use."""
-        slots = {tensor: index for index, (_, tensor) in enumerate(self._slots(part))}
+        slots: dict[int, int] = {}
         direct: list[Any] = []
         for element in part:
-            references: tuple[Any, ...] = ()
-            if isinstance(element, Site):
-                tree = self._trees[element.probe]
-                references = tuple(
-                    slots.get(tensor, -1)
-                    for _, tensor in argument_tensors(element, tree)
-                    if self._wiring.reference(element, tensor)[0] == "slot"
-                )
-            direct.append((self.structure(element), references))
+            filled = tuple(slots.setdefault(tensor, len(slots)) for tensor in self._slots_of(element))
+            direct.append((self.structure(element), filled))
         return self._number("round", tuple(direct))
 
     def _slots(self, part: list[Element]) -> list[tuple[Site, int]]:
+        """The tensors from outside a round, each with the step that reads it first."""
         slots: dict[int, Site] = {}
         for element in part:
             if isinstance(element, Site):
-                for _, tensor in argument_tensors(element, self._trees[element.probe]):
-                    if tensor not in slots and self._wiring.reference(element, tensor)[0] == "slot":
-                        slots[tensor] = element
+                for tensor in self._slots_of(element):
+                    slots.setdefault(tensor, element)
         return [(site, tensor) for tensor, site in slots.items()]
 
-    def _references(self, site: Site, tree: Tree) -> tuple[Any, ...]:
-        references: list[Any] = []
-        for _, tensor in argument_tensors(site, tree):
-            reference = self._wiring.reference(site, tensor)
-            if reference[0] == "step" and references and references[-1] == reference:
+    def _slots_of(self, element: Element) -> list[int]:
+        if isinstance(element, LoopSite):
+            return []
+        read = read_tensors(element.event, self._trees[element.probe])
+        pairs = zip(read, self._wiring.references(element), strict=True)
+        return [tensor for tensor, reference in pairs if reference[0] == "slot"]
+
+    def _references(self, site: Site) -> tuple[Reference, ...]:
+        references: list[Reference] = []
+        read = read_tensors(site.event, self._trees[site.probe])
+        for tensor, reference in zip(read, self._wiring.references(site), strict=True):
+            if references and references[-1] == reference and reference[0] == "step":
                 # What a merged loop collected (one result for each expert that was hit) is read once, however many.
-                producer = self._wiring.producer(site.probe, tensor)
+                producer = self._wiring.producers(site.probe)[tensor]
                 if producer is not None and len(producer.instances[site.probe]) > 1:
                     continue
-            references.append(("slot",) if reference[0] == "slot" else reference)
+            references.append(reference)
         return tuple(references)
+
+    def _scalars(self, site: Site) -> tuple[Scalar, ...]:
+        """Arguments that are no tensors; of whole numbers only that they are numbers, see :meth:`_settings`."""
+        if len(site.instances[site.probe]) > 1:
+            return ()
+        return self._trees[site.probe].reading(site.event).scalars
 
     # Refinement -----------------------------------------------------------------------------------------------
 
@@ -238,7 +228,7 @@ class Folder:
         return sorted(groups)
 
     def _refine(self, indices: list[int], parts: list[list[Element]]) -> list[list[int]]:
-        """Splits rounds of equal structure by what fills their slots, by their arguments and their dimensions."""
+        """Splits rounds of equal structure by what fills their slots, by their settings and their dimensions."""
         if len(indices) == 1:
             return [indices]
         facts: list[list[Any]] = [[] for _ in parts]
@@ -248,27 +238,26 @@ class Folder:
             for row, fill in zip(facts, fills, strict=True):
                 row.append(("carried",) if carried else fill)
         for sites in zip(*(sites_in(part) for part in parts), strict=True):
-            scalars = [self._scalars(site) for site in sites]
-            _note(facts, scalars)
             for numbers in self._settings(sites):
                 _note(facts, numbers)
-            signatures = [self._sizes.signature(site) for site in sites]
-            if _all_equal(signatures):
-                continue
-            # A write in place also renews views that are in use, which differ from round to round of a loop.
-            for dimensions in zip_longest(*signatures):
-                if not any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions):
-                    _note(facts, [_comparable(dimension) for dimension in dimensions])
+            if not sites[0].is_call:
+                self._note_dimensions(facts, sites)
         groups: dict[tuple[Any, ...], list[int]] = {}
         for index, row in zip(indices, facts, strict=True):
             groups.setdefault(tuple(row), []).append(index)
         return list(groups.values())
 
-    def _scalars(self, site: Site) -> tuple[Any, ...]:
-        """Arguments that are no tensors; of whole numbers only that they are numbers, see :meth:`_settings`."""
-        if len(site.instances[site.probe]) > 1:
-            return ()
-        return tuple(_scalar(value) for value in self._arguments(site.probe, site.event))
+    def _note_dimensions(self, facts: list[list[Any]], sites: Sequence[Site]) -> None:
+        signatures = [self._sizes.signature(sites[0])]
+        if self._sizes.alike(sites):
+            return
+        signatures += [self._sizes.signature(site) for site in sites[1:]]
+        if _all_equal(signatures):
+            return
+        # A write in place also renews views that are in use, which differ from round to round of a loop.
+        for dimensions in zip_longest(*signatures):
+            if not any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions):
+                _note(facts, [_comparable(dimension) for dimension in dimensions])
 
     def _arguments(self, probe: int, event: int) -> list[Any]:
         recording = self._trees[probe].recording
@@ -283,10 +272,12 @@ class Folder:
         Numbers that only grow (or only fall) may count layers or what layers have stored; numbers that the repeat with
         other weights changes in any layer depend on values.
         """
-        first, *others = (self._integers(site, site.probe) for site in sites)
-        if not first or any(other.keys() != first.keys() for other in others):
+        first = self._integers(sites[0], sites[0].probe)
+        if not first:
             return
-        rows = [first, *others]
+        rows = [first, *(self._integers(site, site.probe) for site in sites[1:])]
+        if any(row.keys() != first.keys() for row in rows):
+            return
         for key in first:
             column = [row[key] for row in rows]
             if column in (sorted(column), sorted(column, reverse=True)):
@@ -316,24 +307,6 @@ def _note(facts: list[list[Any]], column: Sequence[Any]) -> None:
 def _all_equal(values: Sequence[Any]) -> bool:
     first = values[0]
     return all(value is first or value == first for value in values)
-
-
-def _scalar(value: Any) -> Any:
-    """What tells arguments apart; of collections, which may grow with depth, only the settings among their elements."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int
-    if value is None or isinstance(value, bool | float | str):
-        return type(value), value  # 1.0 == True, but they are not the same argument
-    if not isinstance(value, dict):
-        return type(value)
-    if "tensor" in value:
-        return _TENSOR
-    if "slice" in value:
-        return "slice", tuple(map(_scalar, value["slice"]))
-    if "list" in value or "dict" in value:
-        inside = value["dict"].items() if "dict" in value else enumerate(value["list"])
-        return tuple((name, type(part), part) for name, part in inside if isinstance(part, bool | float | str))
-    return value.get("dtype") or value.get("float") or tuple(sorted(value))
 
 
 def _comparable(dimension: Dimension) -> Any:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from openmodelatlas.graph.align import Element, Site
+from openmodelatlas.graph.align import Element, Site, sites_in
 from openmodelatlas.graph.branches import Decision, FunctionKey, decisions, function_key
 from openmodelatlas.graph.document import NodeKind
-from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold, sites_in
+from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold
 from openmodelatlas.graph.tree import Tree
 
 
@@ -64,6 +64,13 @@ class Draft:
     def expression(self) -> Site | None:
         """The site whose expression in the code is this node."""
         return self.outer or self.site
+
+    @property
+    def leaf(self) -> Site | None:
+        """The operation that a leaf node runs; ``None`` for nodes with children of their own."""
+        if self.operation:
+            return self.operation[0]
+        return self.site if self.kind == "operation" else None
 
     def walk(self) -> Iterator[Draft]:
         """This draft and everything inside, in order of execution."""

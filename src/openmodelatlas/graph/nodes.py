@@ -20,10 +20,11 @@ from openmodelatlas.graph.document import (
     Unreached,
     Variation,
 )
-from openmodelatlas.graph.flow import Flow, TensorDraft, leaf_site
+from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.fold import join_dimensions
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
+from openmodelatlas.graph.makers import TensorDraft
 from openmodelatlas.graph.naming import is_plumbing
 from openmodelatlas.graph.published import Published
 from openmodelatlas.graph.repeats import repeat_of
@@ -87,7 +88,7 @@ class Nodes:
         name = self._labels.names[draft]
         inputs, outputs = self._ports(draft)
         module = self._labels.module(draft)
-        leaf = leaf_site(draft)
+        leaf = draft.leaf
         frame = self._frame(draft)
         members = tuple(sorted(set(draft.layers)))
         many = len(members) > 1 or len(draft.sites) > 1

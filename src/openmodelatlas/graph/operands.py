@@ -11,9 +11,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from openmodelatlas.capture.recording import Operation
+from openmodelatlas.graph.arguments import tensors_in
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
 from openmodelatlas.graph.text import one_line
-from openmodelatlas.graph.wiring import tensors_in
 
 _LONGEST = 48
 _REFLECTED = frozenset(

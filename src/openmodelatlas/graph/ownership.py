@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from openmodelatlas.graph.document import Node
-from openmodelatlas.graph.flow import Flow, leaf_site
+from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.parameters import ParameterKey, ParameterTable, parameter_key, single_key
@@ -81,7 +81,7 @@ class Ownership:
         self, draft: Draft, flow: Flow, owned: Mapping[str, list[str]], found: dict[Draft, tuple[str, ...]]
     ) -> dict[str, None]:
         names: dict[str, None] = dict.fromkeys(self._owned_by(draft, owned))
-        if leaf_site(draft) is not None:
+        if draft.leaf is not None:
             names |= dict.fromkeys(port.tensor for port in flow.inputs(draft) if port.source in ("parameter", "buffer"))
         for child in draft.children:
             names |= self._collect(child, flow, owned, found)

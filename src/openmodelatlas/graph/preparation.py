@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from openmodelatlas.capture.recording import Recording
 from openmodelatlas.graph.syntax import FileSyntax, parsed
 from openmodelatlas.graph.tree import Keys, Tree
-from openmodelatlas.graph.wiring import event_tensors
 
 
 class Preparation:
@@ -23,12 +22,12 @@ class Preparation:
         """Make the tree of ``recording``, and everything of it that will be asked for in any case."""
         self._enter(recording)
         tree = Tree(recording, self._syntax, self._keys)
-        _ = tree.result_shapes
+        _ = tree.result_keys
         if recording.probe.role != "true-size":
             _ = tree.loop_signatures
         if not self._trees and recording.probe.role == "solve":  # the first probe's data flow is the document's
             for event in range(len(recording.operations)):
-                event_tensors(event, tree)
+                tree.reading(event)
         self._trees[id(recording)] = tree  # which holds the recording, so that its id stays its own
 
     def _enter(self, recording: Recording) -> None:

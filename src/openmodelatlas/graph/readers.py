@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from openmodelatlas.graph import naming
-from openmodelatlas.graph.flow import Flow, first_tensor
+from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import event_tensors
-
-_Way = tuple[dict[str, None], ...]
+from openmodelatlas.graph.wiring import read_tensors
 
 
 class Readers:
@@ -31,52 +28,38 @@ class Readers:
         self._labels = labels
         self._table = table
         self._layer_list = layer_list
-        self._ways: list[dict[int, _Way]] = [{} for _ in trees]
+        self._stored: dict[int, frozenset[int]] = {}
 
     def note(self, draft: Draft) -> None:
         """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
         address = self._labels.addresses[draft]
+        read: dict[int, set[int]] = {}
         for site in draft.operation or draft.sites:
-            tree = self._trees[site.probe]
+            tree, numbers = self._trees[site.probe], read.setdefault(site.probe, set())
             for event in site.instances[site.probe]:  # later rounds of a loop read what earlier ones made
-                for _, number in event_tensors(event, tree):
-                    for readers in self._way(site.probe, number):
-                        readers[address] = None
+                numbers.update(read_tensors(event, tree))
+        for probe, numbers in read.items():
+            for readers in self._readers_on_the_way(probe, numbers):
+                readers[address] = None
 
-    def _way(self, probe: int, number: int) -> _Way:
-        """Readers of a tensor and, where plumbing made it, of what that reads, back to what was computed."""
-        ways = self._ways[probe]
-        passed: list[tuple[int, dict[str, None]]] = []
-        source: int | None = number
-        way: _Way | None = None
-        while source is not None:
-            way = ways.get(source)
-            if way is not None:
-                break
-            readers, before = self._readers_of(probe, source)
-            if readers is None:
-                way = ways[source] = ()
-                break
-            passed.append((source, readers))
-            source = before
-        way = way or ()
-        for tensor, readers in reversed(passed):
-            way = ways[tensor] = (readers, *way)
-        return way
+    def _readers_on_the_way(self, probe: int, numbers: set[int]) -> Iterator[dict[str, None]]:
+        """Readers of tensors and, where plumbing made them, of what that reads, back to what was computed."""
+        makers = self._flow.makers(probe)
+        while numbers:
+            yield from (made.consumers for made in {makers.drafts[number] for number in numbers} if made is not None)
+            yield from (self._readers_of_parameter(probe, number) for number in numbers & self._parameters(probe))
+            numbers = {makers.handed_on[number] for number in numbers if number in makers.handed_on}
 
-    def _readers_of(self, probe: int, number: int) -> tuple[dict[str, None] | None, int | None]:
-        """Who reads a tensor, if it is one of the document's, and the tensor that it only hands on."""
-        tree = self._trees[probe]
-        entry = tree.recording.tensors[number]
-        if entry.origin in ("parameter", "buffer"):
-            name = tree.recording.parameters[entry.index].name
-            fact = self._table.fact_name(name, self._layer_list) or name
-            return self.of_parameters.setdefault(fact, {}), None
-        if entry.origin != "operation":
-            return None, None
-        draft, tensor = self._flow.made(probe, number)
-        if draft is None or tensor is None:
-            return None, None
-        function = tree.recording.operations[entry.index].function
-        plumbing = draft.kind == "operation" and naming.is_plumbing(function)
-        return tensor.consumers, first_tensor(tree, entry.index) if plumbing else None
+    def _parameters(self, probe: int) -> frozenset[int]:
+        """Numbers of the tensors of a probe that are parameters or buffers."""
+        if probe not in self._stored:
+            tensors = self._trees[probe].recording.tensors
+            stored = (number for number, entry in enumerate(tensors) if entry.origin in ("parameter", "buffer"))
+            self._stored[probe] = frozenset(stored)
+        return self._stored[probe]
+
+    def _readers_of_parameter(self, probe: int, number: int) -> dict[str, None]:
+        recording = self._trees[probe].recording
+        name = recording.parameters[recording.tensors[number].index].name
+        fact = self._table.fact_name(name, self._layer_list) or name
+        return self.of_parameters.setdefault(fact, {})

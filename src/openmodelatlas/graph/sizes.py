@@ -9,9 +9,9 @@ from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.full_size import FullSizeRun
 from openmodelatlas.graph.roles import Roles
-from openmodelatlas.graph.sights import Row, Sight, Sights
+from openmodelatlas.graph.sights import Row, Shape, Sights
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import Wiring, argument_tensors, output_count, output_index
+from openmodelatlas.graph.wiring import Wiring, output_count, output_index, read_tensors
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
 
@@ -25,7 +25,6 @@ _DECIDED = "rounds that the values decide on"
 
 _NO_PUBLISHED_DTYPE = "the configuration names no other element type, or no probe could run in it"
 
-Shape = tuple[Dimension, ...]
 Observed = tuple[tuple[int, ...], ...]
 """For each probe, the size of one axis in each instance."""
 
@@ -54,10 +53,9 @@ class Sizes:
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
-        self._sights = Sights(trees, (*roles.solving, roles.held_out))
-        self._prepared: set[tuple[Sight, int]] = set()
-        self._seen: dict[tuple[Sight, int, int, Phase], Shape] = {}
+        self._sights = Sights(trees[0].keys, (*roles.solving, roles.held_out))
         self._full_sizes: dict[tuple[int, int, tuple[tuple[int, ...], ...]], tuple[int, ...]] = {}
+        self._bounds: dict[tuple[Phase, tuple[int, ...]], str | None] = {}
         self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
 
     @property
@@ -76,32 +74,26 @@ class Sizes:
         Which merged loop each site lies in, and which axes depend on values: one that other weights and tokens change
         in any layer depends on them in every layer, even where two runs happen to agree.
         """
-        self._prepare(root.children, None, self._context(root, -1), root)
+        self._prepare(root.children, None, self._context(root, -1), root, self.phase(root))
 
-    def _prepare(self, elements: Sequence[Element], loop: LoopSite | None, context: int, frame: Site) -> None:
+    def _prepare(
+        self, elements: Sequence[Element], loop: LoopSite | None, context: int, frame: Site, phase: Phase
+    ) -> None:
         for element in elements:
             if isinstance(element, LoopSite):
                 self._frames[element] = frame
                 for part in element.rounds:
-                    self._prepare(part, element if element.merged else loop, context, frame)
+                    self._prepare(part, element if element.merged else loop, context, frame, phase)
                 continue
             if loop is not None:
                 self._loops[element] = loop
             own = self._contexts[element] = self._context(element, context)
             if element.is_call:
-                self._prepare(element.children, loop, own, element)
-            else:
-                self._note(element, own)
-
-    def _note(self, site: Site, context: int) -> None:
-        sight = self._sights.of(site)
-        if sight is not None:
-            if (sight, context) in self._prepared:
-                return
-            self._prepared.add((sight, context))
-        if self._roles.repeat is not None:
-            self._note_dependence(site, context, self._roles.repeat)
-        self._note_full_size(site, context)
+                self._prepare(element.children, loop, own, element, phase)
+            elif self._sights.look(element, phase, own):
+                if self._roles.repeat is not None:
+                    self._note_dependence(element, own, self._roles.repeat)
+                self._note_full_size(element, own)
 
     def _note_full_size(self, site: Site, context: int) -> None:
         """A run at full size that stops early reaches some layers only; equal places of others are like them."""
@@ -129,17 +121,15 @@ class Sizes:
 
     def _rows(self, site: Site, index: int) -> list[Row]:
         """For each probe, the shape of the ``index``-th result in each instance."""
-        sight = self._sights.of(site)
+        sight = self._sights.of.get(site)
         if sight is not None:
             return list(sight.rows[index])
-        pairs = [(tree.result_shapes, events) for tree, events in zip(self._trees, site.instances, strict=True)]
-        return [
-            tuple(shapes[event][index] for event in events if index < len(shapes[event])) for shapes, events in pairs
-        ]
+        runs = [tree.shapes(events) for tree, events in zip(self._trees, site.instances, strict=True)]
+        return [tuple([shapes[index] for shapes in run if index < len(shapes)]) for run in runs]
 
     def _context(self, site: Site, parent: int) -> int:
         """A number for a place in the model, the same in every layer."""
-        key = self._trees[site.probe].keys.relative(site.key)
+        key = self._trees[site.probe].relative_keys[site.event]
         return self._context_numbers.setdefault((parent, key), len(self._context_numbers))
 
     def _note_dependence(self, site: Site, context: int, repeat: int) -> None:
@@ -157,36 +147,40 @@ class Sizes:
                     axes = [axis for axis in range(len(shape)) if shape[axis] != changed[axis]]
                     self._dependent_axes.setdefault((context, index), set()).update(axes)
 
-    def signature(self, site: Site) -> tuple[Dimension, ...]:
+    def alike(self, sites: Sequence[Site]) -> bool:
+        """Whether operations are known to have the same signature, since the probes saw the same of them."""
+        sight, *others = {self._sights.of.get(site) for site in sites}
+        return not others and sight is not None and sight.signature is not None
+
+    def signature(self, site: Site) -> Shape:
         """All dimensions of all tensors that an operation returns, in order; empty for calls."""
-        if site.event < 0:
+        if site.is_call:
             return ()
-        outputs = output_count(self._trees[site.probe].operation(site.event))
-        if outputs == 1:
-            return self.output(site, 0)
-        return tuple(dimension for index in range(outputs) for dimension in self.output(site, index))
+        sight = self._sights.of.get(site)
+        if sight is not None and sight.signature is not None:
+            return sight.signature
+        outputs = range(output_count(self._trees[site.probe].operation(site.event)))
+        shapes = [self.output(site, index) for index in outputs]
+        signature = shapes[0] if len(shapes) == 1 else tuple(dimension for shape in shapes for dimension in shape)
+        if sight is not None and all(index in sight.solved for index in outputs):
+            sight.signature = signature
+        return signature
 
     def output(self, site: Site, index: int) -> Shape:
         """Shape of the ``index``-th tensor that an operation site returns."""
+        sight = self._sights.of.get(site)
+        if sight is not None and index in sight.solved:
+            return sight.solved[index]
         key = (site, index)
         shape = self._outputs.get(key)
         if shape is None:
             # Sizes that depend on values look up the operations they come from, which must not come back here.
             self._outputs[key] = ()
-            shape = self._outputs[key] = self._seen_output(site, index)
-        return shape
-
-    def _seen_output(self, site: Site, index: int) -> Shape:
-        """As :meth:`_solve_output`; the same of the same place in layers where the probes saw the same."""
-        sight, context = self._sights.of(site), self._contexts[site]
-        if sight is None or not sight.complete[index] or (context, index) in self._dependent_axes:
-            return self._solve_output(site, index)
-        key = (sight, context, index, self.phase(site))
-        shape = self._seen.get(key)
-        if shape is None:
-            shape = self._solve_output(site, index)
-            if not any(isinstance(dimension, Unresolved) for dimension in shape):
-                self._seen[key] = shape
+            shape = self._outputs[key] = self._solve_output(site, index)
+            if sight is not None and sight.complete[index] and (sight.context, index) not in self._dependent_axes:
+                resolved = not any(isinstance(dimension, Unresolved) for dimension in shape)
+                if resolved:  # what is open is looked at again in each layer
+                    sight.solved[index] = shape
         return shape
 
     def tensor(self, probe: int, number: int) -> Shape:
@@ -327,22 +321,23 @@ class Sizes:
         return tuple(settled)
 
     def _shape_from(self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[Row]) -> Shape:
-        ranks = {len(shape) for row in rows for shape in row}
+        ranks = set[int]().union(*(map(len, row) for row in rows))
         if len(ranks) != 1:
             observed = tuple(sorted(ranks))
             return (Unresolved(reason="the number of axes differs between probes", observed=observed),)
+        rank = ranks.pop()
+        axes = [list(zip(*row, strict=True)) or [()] * rank for row in rows]
         return tuple(
-            self._axis(site, phase, axis in dependent, tuple(tuple(shape[axis] for shape in row) for row in rows))
-            for axis in range(ranks.pop())
+            self._axis(site, phase, axis in dependent, tuple([sizes[axis] for sizes in axes])) for axis in range(rank)
         )
 
     def _axis(self, site: Site, phase: Phase, dependent: bool, observed: Observed) -> Dimension:
         roles = self._roles
         first, repeat = roles.solving[0], roles.repeat
         probes = (*roles.solving, roles.held_out)
-        if repeat is not None and observed[repeat] != observed[first]:
+        if not dependent and repeat is not None and observed[repeat] != observed[first]:
             uniform = all(len(set(observed[index])) == 1 for index in (*probes, repeat))
-            dependent = dependent or not uniform or observed[repeat][0] != observed[first][0]
+            dependent = not uniform or observed[repeat][0] != observed[first][0]
         if dependent:
             return self._dependent(site, phase, observed)
         if any(len(set(observed[index])) > 1 for index in probes):
@@ -363,7 +358,7 @@ class Sizes:
         """A size that other weights and tokens changed."""
         inherited = self._inherited(site)
         loop = self._loops.get(site)
-        bound = self._bound(phase, observed) if loop is not None else None
+        bound = self._bound(phase, tuple(map(sum, observed))) if loop is not None else None
         if inherited is not None:
             return DataDependent(name=inherited.name, depends_on=inherited.depends_on, bound=bound or inherited.bound)
         tree = self._trees[site.probe]
@@ -372,7 +367,7 @@ class Sizes:
 
     def _inherited(self, site: Site) -> DataDependent | None:
         tree = self._trees[site.probe]
-        for _, number in argument_tensors(site, tree):
+        for number in read_tensors(site.event, tree):
             if tree.recording.tensors[number].origin == "operation":
                 for dimension in self.tensor(site.probe, number):
                     if isinstance(dimension, DataDependent):
@@ -385,18 +380,23 @@ class Sizes:
         while frame is not None:
             description = self._trees[site.probe].keys.describe(frame.key)
             texts.extend(str(part) for part in description[2:])
-            frame = self._wiring.places[frame].frame
+            frame = frame.frame
         if loop is not None and any("expert" in text.lower() for text in texts):
             return "tokens routed to this expert"
         return "rows that the values select"
 
-    def _bound(self, phase: Phase, observed: Observed) -> str | None:
+    def _bound(self, phase: Phase, sums: tuple[int, ...]) -> str | None:
         """What the sizes add up to over the rounds of the loop, if the probes confirm such a sum."""
-        sums = tuple((sum(row),) for row in observed)
+        key = (phase, sums)
+        if key not in self._bounds:
+            self._bounds[key] = self._find_bound(phase, sums)
+        return self._bounds[key]
+
+    def _find_bound(self, phase: Phase, sums: tuple[int, ...]) -> str | None:
         repeat = self._roles.repeat
         if repeat is not None and sums[repeat] != sums[self._roles.solving[0]]:
             return None
-        dimension = self._solve(phase, sums, with_true_size=False)
+        dimension = self._solve(phase, tuple((number,) for number in sums), with_true_size=False)
         if isinstance(dimension, Symbolic):
             return f"sum over the rounds: {dimension.expression}"
         return f"sum over the rounds: {dimension.value}" if isinstance(dimension, Constant) else None

@@ -6,14 +6,18 @@ An *event* is an integer: operation ``i`` is ``i``, call ``j`` is ``~j``; so a l
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation, Recording
+from openmodelatlas.graph.arguments import Reading, read_call, read_operation
 from openmodelatlas.graph.syntax import FileSyntax, FunctionSyntax, Loop, Position, count_before
 
 Key = int
+Shapes = tuple[tuple[int, ...], ...]
+"""Of each result of an operation, the sizes in elements."""
 Place = tuple[str, int, int, int, int]
 """File path, line, column, end line, end column."""
 
@@ -21,6 +25,7 @@ Place = tuple[str, int, int, int, int]
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 
 
+@lru_cache(maxsize=2**14)
 def starred(name: str) -> str:
     """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
     return _INDEX.sub("*", name)
@@ -52,6 +57,11 @@ class Keys:
                 relative = self.number(described[0], described[1], starred(described[2]), *described[3:])
             self._relative[key] = relative
         return relative
+
+    def shapes(self, numbers: Iterable[Key]) -> list[Shapes]:
+        """What numbers of :attr:`Tree.result_keys` stand for."""
+        descriptions = self._descriptions
+        return [descriptions[number][1] for number in numbers]
 
     def describe(self, key: Key) -> tuple[Any, ...]:
         """The description that a number stands for."""
@@ -85,8 +95,8 @@ class Tree:
         keys: the shared interner.
         children: events directly inside each call, in order.
         roots: the calls of the model itself (prefill, decode).
-        operation_keys, call_keys: the place of each event.
-        read_by: tensors that events read, with their names, as they are looked up.
+        event_keys, relative_keys: the place of each event, and the same without the indices of modules. Both are
+            indexed by the event: operations from the beginning, calls from the end.
     """
 
     recording: Recording
@@ -94,19 +104,40 @@ class Tree:
     keys: Keys
     children: list[list[int]] = field(default_factory=list)
     roots: list[int] = field(default_factory=list)
-    operation_keys: list[Key] = field(default_factory=list)
-    call_keys: list[Key] = field(default_factory=list)
-    read_by: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    event_keys: list[Key] = field(default_factory=list)
+    relative_keys: list[Key] = field(default_factory=list)
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
     _items: dict[int, list[Item]] = field(default_factory=dict)
+    _readings: dict[int, Reading] = field(default_factory=dict)
 
     @cached_property
-    def result_shapes(self) -> list[tuple[tuple[int, ...], ...]]:
-        """Shapes of the results of every operation, in elements; equal ones are one object."""
-        known: dict[tuple[int, ...], tuple[int, ...]] = {}
-        shapes = [known.setdefault(shape, shape) for shape in (tuple(t.shape) for t in self.recording.tensors)]
-        return [tuple([shapes[number] for number in operation.outputs]) for operation in self.recording.operations]
+    def result_keys(self) -> list[Key]:
+        """For every event the number that stands for the shapes of its results (calls have none), see :meth:`shapes`.
+
+        Indexed by the event, like ``event_keys``.
+        """
+        known: dict[tuple[int, ...], Key] = {}
+        keys: list[Key] = []
+        for tensor in self.recording.tensors:
+            shape = tuple(tensor.shape)
+            key = known.get(shape)
+            if key is None:
+                key = known[shape] = self.keys.number("shapes", (shape,))
+            keys.append(key)
+        results = [
+            keys[operation.outputs[0]] if len(operation.outputs) == 1 else self._key_of_several(operation.outputs)
+            for operation in self.recording.operations
+        ]
+        return results + [self.keys.number("shapes", ())] * len(self.recording.calls)
+
+    def _key_of_several(self, tensors: Sequence[int]) -> Key:
+        return self.keys.number("shapes", tuple(tuple(self.recording.tensors[number].shape) for number in tensors))
+
+    def shapes(self, events: Iterable[int]) -> list[Shapes]:
+        """For each event the shapes of its results."""
+        keys = self.result_keys
+        return self.keys.shapes([keys[event] for event in events])
 
     @cached_property
     def inputs(self) -> dict[str, list[int]]:
@@ -129,15 +160,18 @@ class Tree:
                     for part in item.iterations:
                         visit(part)
 
-        for call in range(len(self.children)):
+        for call, children in enumerate(self.children):
+            if not children:
+                continue
             function = self.function(call)
             if function is None or function.loops:
                 visit(self.items(call))
         return {key: tuple(runs) for key, runs in signatures.items()}
 
     def _round_keys(self, run: LoopRun) -> tuple[tuple[Key, ...], ...]:
+        keys = self.event_keys
         return tuple(
-            tuple(self.key(item) if isinstance(item, int) else item.key for item in part) for part in run.iterations
+            tuple([keys[item] if isinstance(item, int) else item.key for item in part]) for part in run.iterations
         )
 
     def __post_init__(self) -> None:
@@ -153,20 +187,24 @@ class Tree:
         spans = [number("span", *place) for place in self._places]
         spans.append(number("span", "", 0, 0, 0, 0))  # reached by the index -1
         functions: dict[tuple[int, str], Key] = {}
+        operations: list[Key] = []
         for operation in self.recording.operations:
-            pair = (spans[operation.span], operation.function)
+            pair = (operation.span, operation.function)
             key = functions.get(pair)
             if key is None:
-                key = functions[pair] = number("operation", *pair)
-            self.operation_keys.append(key)
+                key = functions[pair] = number("operation", spans[operation.span], operation.function)
+            operations.append(key)
         modules, paths = self.recording.modules, [file.path for file in self.recording.files]
-        for call in self.recording.calls:
+        calls: list[Key] = []
+        for call in reversed(self.recording.calls):
             if call.kind == "module":
                 name = modules[call.module].name
-                self.call_keys.append(number("module", spans[call.site], name, self._code_name(call.code, paths)))
+                calls.append(number("module", spans[call.site], name, self._code_name(call.code, paths)))
             else:
                 what = self._code_name(call.code, paths) or call.name
-                self.call_keys.append(number(call.kind, spans[call.site], what))
+                calls.append(number(call.kind, spans[call.site], what))
+        self.event_keys = operations + calls
+        self.relative_keys = operations + [self.keys.relative(key) for key in calls]
 
     def _code_name(self, code: int, paths: list[str]) -> tuple[str, str, int] | None:
         if code < 0:
@@ -177,14 +215,14 @@ class Tree:
     def _link(self) -> None:
         calls, operations = self.recording.calls, self.recording.operations
         self.children = [[] for _ in calls]
-        events = [(operation.order, index) for index, operation in enumerate(operations)]
-        events += [(call.order, ~index) for index, call in enumerate(calls)]
-        events.sort()
+        parents = [operation.call for operation in operations] + [call.parent for call in calls]
+        orders = [operation.order for operation in operations] + [call.order for call in calls]
         worth = self._worth_keeping()
-        for _, event in events:
+        for index in sorted(range(len(orders)), key=orders.__getitem__):
+            event = index if index < len(operations) else len(operations) + ~index
             if event < 0 and not worth[~event]:
                 continue
-            parent = operations[event].call if event >= 0 else calls[~event].parent
+            parent = parents[index]
             if parent >= 0:
                 self.children[parent].append(event)
             elif event < 0:
@@ -203,11 +241,11 @@ class Tree:
 
     def key(self, event: int) -> Key:
         """The place of an event."""
-        return self.operation_keys[event] if event >= 0 else self.call_keys[~event]
+        return self.event_keys[event]
 
     def relative_key(self, event: int) -> Key:
         """The place of an event without the indices of modules."""
-        return self.keys.relative(self.key(event))
+        return self.relative_keys[event]
 
     def place(self, event: int) -> Place | None:
         """Where the event's expression stands; ``None`` where that is not known."""
@@ -222,6 +260,14 @@ class Tree:
     def operation(self, event: int) -> Operation:
         """The operation of a non-negative event."""
         return self.recording.operations[event]
+
+    def reading(self, event: int) -> Reading:
+        """What the arguments of an event are."""
+        reading = self._readings.get(event)
+        if reading is None:
+            read = read_operation(self.operation(event)) if event >= 0 else read_call(self.recording, ~event)
+            reading = self._readings[event] = read
+        return reading
 
     def function(self, call: int) -> FunctionSyntax | None:
         """Loops and conditions of the function that a call runs; ``None`` where its text is not known."""
@@ -259,7 +305,7 @@ class Tree:
             return None
         if not all(modules[index].name.rpartition(".")[2].isdigit() for index in indices):
             return None
-        key = self.keys.number("container", self.keys.relative(self.call_keys[call]))
+        key = self.keys.number("container", self.relative_keys[~call])
         return [LoopRun(key, None, [[event] for event in children])]
 
     def _comprehension_items(self, call: int) -> list[Item] | None:
@@ -276,7 +322,7 @@ class Tree:
                 seen.clear()
             seen.add(key)
             rounds[-1].append(event)
-        return [LoopRun(self.keys.number("comprehension", self.call_keys[call]), None, rounds)] if rounds else None
+        return [LoopRun(self.keys.number("comprehension", self.event_keys[~call]), None, rounds)] if rounds else None
 
     def _segment(self, call: int, events: list[int], loops: tuple[Loop, ...]) -> list[Item]:
         items: list[Item] = []

@@ -7,64 +7,42 @@ the previous round filled is *carried*, whatever filled it in the first round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation
-from openmodelatlas.graph.align import Element, LoopSite, Site
+from openmodelatlas.graph.align import Path, Site, sites_in
+from openmodelatlas.graph.arguments import tensors_in
 from openmodelatlas.graph.tree import Tree, starred
 
-Path = tuple[int, ...]
 Reference = tuple[Any, ...]
+_SLOT = ("slot",)
 
 
-def tensors_in(value: Any, depth: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Tensor numbers in an encoded value (see ``capture.recording``), each with its path, at most ``depth`` deep."""
-    if not isinstance(value, dict):
-        return
-    if "tensor" in value:
-        yield path, value["tensor"]
-    elif len(path) < depth and "list" in value:
-        for index, element in enumerate(value["list"]):
-            yield from tensors_in(element, depth, (*path, str(index)))
-    elif len(path) < depth and "dict" in value:
-        for name, element in value["dict"].items():
-            yield from tensors_in(element, depth, (*path, name))
+def read_tensors(event: int, tree: Tree) -> Sequence[int]:
+    """Numbers of the tensors that an event reads, in the order of its code."""
+    return tree.reading(event).tensors
 
 
-def argument_tensors(site: Site, tree: Tree) -> list[tuple[str, int]]:
-    """Tensors that a site reads, in the order of its code, with a name where the recording has one.
-
-    Of a call's arguments only tensors and flat collections of tensors count: what a cache carries along is no argument.
-    """
-    return event_tensors(site.event, tree)
-
-
-def event_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
-    """The same of one event, such as one round of a loop whose rounds are one site."""
-    found = tree.read_by.get(event)
-    if found is None:
-        found = tree.read_by[event] = _argument_tensors(event, tree)
-    return found
-
-
-def _argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
+def argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
+    """The same with a name where the recording has one."""
     if event >= 0:
         operation = tree.operation(event)
-        found: list[tuple[str, int]] = []
-        for value in operation.arguments:
-            if type(value) is dict:  # nearly always a tensor itself
-                number = value.get("tensor")
-                found += [("", number)] if number is not None else [("", inner) for _, inner in tensors_in(value, 2)]
-        for name, value in operation.keywords.items():
-            if type(value) is dict:
-                found += [(name, number) for _, number in tensors_in(value, 2)]
-        return found
+        found = [("", number) for value in operation.arguments for _, number in tensors_in(value, 2)]
+        named = operation.keywords.items()
+        return found + [(name, number) for name, value in named for _, number in tensors_in(value, 2)]
     arguments = tree.recording.calls[~event].arguments
     return [
         (".".join((name, *path)), number) for name, value in arguments.items() for path, number in tensors_in(value, 1)
     ]
+
+
+def first_tensor(tree: Tree, operation: int) -> int | None:
+    """The first tensor among the arguments of an operation that have no names."""
+    for value in tree.operation(operation).arguments:
+        for _, number in tensors_in(value, 2):
+            return number
+    return None
 
 
 def result_tensors(site: Site, tree: Tree) -> list[tuple[tuple[str, ...], int]]:
@@ -93,101 +71,91 @@ def _is_iteration(operation: Operation) -> bool:
     return operation.function.rpartition(".")[2] in ("__iter__", "unbind")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a site stands.
-
-    Attributes:
-        frame: the call that encloses it, ``None`` for the model's own call.
-        path: indices from the frame's children down to it (child; for loops also round and position in the round).
-        rounds: prefix of ``path`` that ends with the innermost round of a loop that keeps its rounds apart, or ``()``.
-    """
-
-    frame: Site | None
-    path: Path
-    rounds: Path
-
-
 class Wiring:
-    """Resolves tensors of the first probe to the sites that made them."""
+    """Resolves tensors to the sites that made them."""
 
     def __init__(self, trees: list[Tree], roots: list[Site]) -> None:
         self._trees = trees
-        self.places: dict[Site, Place] = {}
-        self._sites: list[dict[int, Site]] = [{} for _ in trees]
-        for root in roots:
-            self.places[root] = Place(None, (), ())
-            self._note(root)
-            self._enter(root, root.children, (), ())
+        self.sites = [site for root in roots for site in (root, *sites_in(root.children))]
+        self._sites: dict[int, dict[int, Site]] = {}
+        self._producers: dict[int, list[Site | None]] = {}
+        self._arguments: dict[Site, dict[int, Reference]] = {}
 
-    def _note(self, site: Site) -> None:
-        for sites, events in zip(self._sites, site.instances, strict=True):
-            for event in events:
-                sites[event] = site
+    def site_of(self, probe: int, operation: int) -> Site:
+        """The site that an operation of a probe belongs to."""
+        return self._operations(probe)[operation]
 
-    def _enter(self, frame: Site, elements: list[Element], path: Path, rounds: Path) -> None:
-        for index, element in enumerate(elements):
-            here = (*path, index)
-            if isinstance(element, LoopSite):
-                for number, part in enumerate(element.rounds):
-                    inner = (*here, number)
-                    self._enter(frame, part, inner, rounds if element.merged else inner)
-            else:
-                self.places[element] = Place(frame, here, rounds)
-                self._note(element)
-                self._enter(element, element.children, (), ())
+    def _operations(self, probe: int) -> dict[int, Site]:
+        sites = self._sites.get(probe)
+        if sites is None:
+            sites = {event: site for site in self.sites if not site.is_call for event in site.instances[probe]}
+            self._sites[probe] = sites
+        return sites
 
-    def site_of(self, probe: int, event: int) -> Site:
-        """The site that an event of a probe belongs to."""
-        return self._sites[probe][event]
+    def producers(self, probe: int) -> Sequence[Site | None]:
+        """For each tensor the operation site that made it; ``None`` for inputs, parameters and those from outside."""
+        made = self._producers.get(probe)
+        if made is None:
+            site_of, tensors = self._operations(probe).get, self._trees[probe].recording.tensors
+            made = [site_of(tensor.index) if tensor.origin == "operation" else None for tensor in tensors]
+            self._producers[probe] = made
+        return made
 
-    def producer(self, probe: int, tensor: int) -> Site | None:
-        """The operation site that made a tensor; ``None`` for inputs, parameters and tensors from outside."""
-        entry = self._trees[probe].recording.tensors[tensor]
-        return self._sites[probe].get(entry.index) if entry.origin == "operation" else None
+    def references(self, site: Site) -> list[Reference]:
+        """What each of the tensors that a site reads is to it, in terms that equal places of other layers share.
 
-    def reference(self, site: Site, tensor: int) -> Reference:
-        """What ``tensor`` is to ``site``, in terms that equal places of other layers share.
-
-        Returns one of ``("parameter", name)``, ``("input", name)``, ``("argument", name, index)``, ``("step", path)``
-        (earlier in the same round or, outside loops, the same function), ``("slot", tensor)`` (from outside the round)
-        or ``("elsewhere",)``.
+        That is one of ``("parameter", name)``, ``("input", name)``, ``("argument", name, index)``, ``("step", path)``
+        (earlier in the same round or, outside loops, the same function), ``("slot",)`` (from outside the round) or
+        ``("elsewhere",)``.
         """
-        probe, tree = site.probe, self._trees[site.probe]
-        entry = tree.recording.tensors[tensor]
+        producers, frame, rounds = self.producers(site.probe), site.frame, site.rounds
+        arguments = self._arguments_of(frame) if frame is not None else {}
+        references: list[Reference] = []
+        for tensor in read_tensors(site.event, self._trees[site.probe]):
+            reference = arguments.get(tensor)
+            step = producers[tensor] if reference is None else None
+            while step is not None and step.frame is not frame:
+                step = step.frame
+            if step is not None:
+                inside = step.path[: len(rounds)] == rounds
+                references.append(("step", step.path[len(rounds) :]) if inside else _SLOT)
+            elif reference is not None:
+                references.append(_SLOT if rounds else reference)
+            else:
+                references.append(self._from_outside(site.probe, tensor))
+        return references
+
+    def _from_outside(self, probe: int, tensor: int) -> Reference:
+        """What a tensor is that the function around neither made nor was handed."""
+        recording = self._trees[probe].recording
+        entry = recording.tensors[tensor]
         if entry.origin in ("parameter", "buffer"):
-            return ("parameter", starred(tree.recording.parameters[entry.index].name))
-        place = self.places[site]
-        frame = place.frame
-        made = self._step_in(frame, probe, tensor)
-        if made is not None:
-            depth = len(place.rounds)
-            if made[:depth] == place.rounds:
-                return ("step", made[depth:])
-            return ("slot", tensor)
-        if frame is not None:
-            for index, (name, number) in enumerate(argument_tensors(frame, tree)):
-                if number == tensor:
-                    return ("slot", tensor) if place.rounds else ("argument", name.partition(".")[0], index)
-        if entry.origin == "input":
-            return ("input", entry.name)
-        return ("elsewhere",)
+            return ("parameter", starred(recording.parameters[entry.index].name))
+        return ("input", entry.name) if entry.origin == "input" else ("elsewhere",)
+
+    def _arguments_of(self, frame: Site) -> dict[int, Reference]:
+        """What the tensors among the arguments of a call are to the steps in it, parameters left out."""
+        found = self._arguments.get(frame)
+        if found is None:
+            found = self._arguments[frame] = {}
+            tree = self._trees[frame.probe]
+            reading = tree.reading(frame.event)
+            for index, (number, name) in enumerate(zip(reading.tensors, reading.names, strict=True)):
+                if tree.recording.tensors[number].origin not in ("parameter", "buffer"):
+                    found.setdefault(number, ("argument", name, index))
+        return found
 
     def _step_in(self, frame: Site | None, probe: int, tensor: int) -> Path | None:
         """Path within ``frame`` of the step that made ``tensor``, if one did."""
-        site = self.producer(probe, tensor)
-        while site is not None:
-            place = self.places[site]
-            if place.frame is frame:
-                return place.path
-            site = place.frame
-        return None
+        site = self.producers(probe)[tensor]
+        while site is not None and site.frame is not frame:
+            site = site.frame
+        return site.path if site is not None else None
 
     def filled_by(self, site: Site, tensor: int) -> Reference:
         """What fills a slot: ``("carried",)`` by another round of the same loop, or where else it comes from."""
-        place = self.places[site]
-        made = self._step_in(place.frame, site.probe, tensor)
-        loop = place.rounds[:-1]
+        made = self._step_in(site.frame, site.probe, tensor)
+        loop = site.rounds[:-1]
         if made is not None and made[: len(loop)] == loop and len(made) > len(loop):
             return ("carried",)
         return ("before", made) if made is not None else ("argument", tensor)

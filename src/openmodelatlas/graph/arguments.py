@@ -1,0 +1,96 @@
+"""What the arguments of an event are: the tensors that it reads, and what else it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from openmodelatlas.capture.recording import Operation, Recording, Value
+
+Scalar = Any
+_TENSOR = ("tensor",)
+
+
+class Reading(NamedTuple):
+    """The arguments of one event.
+
+    Attributes:
+        tensors: numbers of the tensors among them, in the order of its code; of a call's arguments only tensors and
+            flat collections of tensors count: what a cache carries along is no argument.
+        scalars: what tells arguments apart that are no tensors, for each argument; see :func:`scalar`.
+        names: for each tensor the name of the argument that it is or is in; empty for operations.
+    """
+
+    tensors: Sequence[int]
+    scalars: tuple[Scalar, ...]
+    names: Sequence[str] = ()
+
+
+def read_operation(operation: Operation) -> Reading:
+    """The arguments of an operation."""
+    tensors: list[int] = []
+    scalars: list[Scalar] = []
+    values: Iterable[Value] = operation.arguments
+    if operation.keywords:
+        values = (*values, *operation.keywords.values())
+    for value in values:
+        if type(value) is dict:  # nearly always a tensor itself
+            number = value.get("tensor")
+            if number is not None:
+                tensors.append(number)
+                scalars.append(_TENSOR)
+                continue
+            tensors += [inner for _, inner in tensors_in(value, 2)]
+        scalars.append(scalar(value))
+    return Reading(tensors, tuple(scalars))
+
+
+def read_call(recording: Recording, call: int) -> Reading:
+    """The arguments of a call."""
+    tensors: list[int] = []
+    names: list[str] = []
+    scalars: list[Scalar] = []
+    for name, value in recording.calls[call].arguments.items():
+        if type(value) is dict:
+            number = value.get("tensor")
+            found = [number] if number is not None else [inner for _, inner in tensors_in(value, 1)]
+            tensors += found
+            names += [name] * len(found)
+        scalars.append(scalar(value))
+    return Reading(tensors, tuple(scalars), names)
+
+
+def tensors_in(value: Any, depth: int, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Tensor numbers in an encoded value (see ``capture.recording``), each with its path, at most ``depth`` deep."""
+    if not isinstance(value, dict):
+        return
+    if "tensor" in value:
+        yield path, value["tensor"]
+    elif len(path) < depth and "list" in value:
+        for index, element in enumerate(value["list"]):
+            yield from tensors_in(element, depth, (*path, str(index)))
+    elif len(path) < depth and "dict" in value:
+        for name, element in value["dict"].items():
+            yield from tensors_in(element, depth, (*path, name))
+
+
+def scalar(value: Value) -> Scalar:
+    """What tells arguments apart that are no tensors.
+
+    Of whole numbers only that they are numbers, since those may count layers; of collections, which may grow with
+    depth, only the settings among their elements.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int
+    if value is None or isinstance(value, bool | float | str):
+        return type(value), value  # 1.0 == True, but they are not the same argument
+    if not isinstance(value, dict):
+        return type(value)
+    if "tensor" in value:
+        return _TENSOR
+    if "slice" in value:
+        return "slice", tuple(map(scalar, value["slice"]))
+    if "list" in value or "dict" in value:
+        inside = value["dict"].items() if "dict" in value else enumerate(value["list"])
+        return tuple((name, type(part), part) for name, part in inside if isinstance(part, bool | float | str))
+    return value.get("dtype") or value.get("float") or tuple(sorted(value))

@@ -1,0 +1,87 @@
+"""Which node of the document each recorded tensor is, and which tensor it only hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from openmodelatlas.graph import naming
+from openmodelatlas.graph.align import Site
+from openmodelatlas.graph.hierarchy import Draft
+from openmodelatlas.graph.tree import Tree
+from openmodelatlas.graph.wiring import first_tensor, output_index
+
+
+@dataclass(eq=False)
+class TensorDraft:
+    """A tensor node in the making.
+
+    Attributes:
+        operation: the operation (or one-operation module, kernel) that computes it.
+        index: which of its results.
+        owner: the node it is a child of: the outermost call that returns it, up to the round of a loop.
+        address, title, variable: as in the document.
+        consumers: addresses of the nodes that read it.
+    """
+
+    operation: Draft
+    site: Site
+    index: int
+    owner: Draft
+    address: str = ""
+    title: str = ""
+    variable: str | None = None
+    line_site: Site | None = None
+    consumers: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """What the tensors of one probe are.
+
+    Attributes:
+        drafts: for each tensor its draft; ``None`` where the document has none.
+        handed_on: for each tensor that plumbing made, the tensor that the plumbing reads.
+    """
+
+    drafts: list[TensorDraft | None]
+    handed_on: dict[int, int]
+
+
+def find_makers(
+    trees: Sequence[Tree], probe: int, producers: Sequence[Site | None], tensors: Iterable[TensorDraft]
+) -> Makers:
+    """What the tensors of one probe are.
+
+    Args:
+        trees: all probes.
+        probe: which of them.
+        producers: for each of its tensors the operation site that made it.
+        tensors: all tensor drafts.
+    """
+    results: dict[Draft, dict[int, TensorDraft]] = {}
+    for tensor in tensors:
+        results.setdefault(tensor.operation, {})[tensor.index] = tensor
+    made_at = {site: draft for draft in results for site in draft.operation or draft.sites}
+    plumbing = {draft for draft in results if _is_plumbing(draft, trees)}
+    tree = trees[probe]
+    operations = tree.recording.operations
+    drafts: list[TensorDraft | None] = [None] * len(producers)
+    handed_on: dict[int, int] = {}
+    for number, (site, entry) in enumerate(zip(producers, tree.recording.tensors, strict=True)):
+        draft = made_at.get(site) if site is not None else None
+        if draft is None:
+            continue
+        made = drafts[number] = results[draft].get(output_index(operations[entry.index], number))
+        if made is not None and draft in plumbing:
+            source = first_tensor(tree, entry.index)
+            if source is not None:
+                handed_on[number] = source
+    return Makers(drafts, handed_on)
+
+
+def _is_plumbing(draft: Draft, trees: Sequence[Tree]) -> bool:
+    leaf = draft.leaf
+    if leaf is None or draft.kind != "operation":
+        return False
+    return naming.is_plumbing(trees[leaf.probe].operation(leaf.event).function)
