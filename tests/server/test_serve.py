@@ -246,10 +246,8 @@ def test_a_target_that_is_no_address(home: Path) -> None:
         lambda folder, current: (current / "manifest.json").write_bytes(b"["),
         lambda folder, current: (current / "atlas.json").write_bytes(b"{}"),
         lambda folder, current: (current / "atlas.json").unlink(),
-        lambda folder, current: (current / "knowledge.json").write_bytes(b"{}"),
-        lambda folder, current: (current / "drawings.json").unlink(),
     ],
-    ids=["pointer", "generation", "manifest", "altered", "missing", "knowledge", "drawings"],
+    ids=["pointer", "generation", "manifest", "altered", "missing"],
 )
 def test_a_damaged_atlas_does_not_take_the_others_along(tmp_path: Path, damage: Callable[[Path, Path], object]) -> None:
     build_sample(tmp_path)

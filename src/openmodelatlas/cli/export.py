@@ -9,6 +9,7 @@ import click
 from openmodelatlas.bundle.home import home, model_folder
 from openmodelatlas.bundle.store import read
 from openmodelatlas.cli.building import ensure_built
+from openmodelatlas.cli.damage import tell_damage
 from openmodelatlas.cli.locate import open_page
 from openmodelatlas.cli.progress import Reporter
 from openmodelatlas.errors import BundleError, UsageError
@@ -44,6 +45,8 @@ def command(names: tuple[str, ...], output: Path | None, svg: bool, trust: bool)
     from openmodelatlas.site.export import export
 
     atlases = [read(model_folder(home(), model)) for model in ensure_built(names, trust=trust)]
+    for atlas in atlases:
+        tell_damage(atlas)
     with Reporter() as report:
         pages = export(atlases, output, progress=lambda done, total: report.steps("Writing pages", done, total))
     click.echo(f"{pages:,} pages in {output}; open {output / 'index.html'}")

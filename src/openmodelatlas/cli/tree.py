@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.cli.damage import tell_damage
 from openmodelatlas.cli.locate import MODEL_HELP, open_page
 from openmodelatlas.graph.document import Node
 
@@ -41,6 +42,7 @@ def command(model: str, address: str | None, depth: int, everything: bool, as_js
     from openmodelatlas.site.dimensions import DimensionWriter
     from openmodelatlas.site.naming import with_names
 
+    tell_damage(atlas, drawn=False)
     atlas = with_names(atlas)
     node = atlas[name]
 

@@ -156,9 +156,9 @@ class Pages:
         return Answer(status=200, content_type=_TYPES[form], body=body, etag=self._tag(opened, form))
 
     def _tag(self, opened: _Opened, form: str) -> str:
-        """Changes with the atlas, with our own version, and with the models that pages name."""
-        models = hashlib.sha256(repr(opened.models).encode()).hexdigest()[:8]
-        return f"{opened.builder.atlas.folder.name}-{__version__}-{models}-{form}"
+        """Changes with the atlas, what can be read of it, our own version, and the models that pages name."""
+        others = hashlib.sha256(repr((opened.models, opened.builder.damage)).encode()).hexdigest()[:8]
+        return f"{opened.builder.atlas.folder.name}-{__version__}-{others}-{form}"
 
     def _keep(self, path: str, tag: str, render: Callable[[], Answer]) -> Answer:
         """The answer that was rendered before, or a new one."""
@@ -259,7 +259,7 @@ class Pages:
                 document = folder / Path(current.decode("ascii").strip()).name / "atlas.json"
                 title = msgspec.json.decode(document.read_bytes(), type=_Titled).title
                 known = self._titles[model] = (current, title)
-        except (OSError, ValueError):  # also what msgspec and decoding raise
+        except (OSError, ValueError, RecursionError):  # also what msgspec and decoding raise
             return model
         return known[1]
 

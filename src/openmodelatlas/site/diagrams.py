@@ -7,25 +7,28 @@ from typing import cast
 
 from markupsafe import Markup
 
-from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.drawing.drawing import Drawings
 from openmodelatlas.drawing.svg import svg
+from openmodelatlas.graph.document import Document
 
 
 class Diagrams:
     """The diagrams of one atlas as SVG within HTML.
 
     Args:
-        atlas: holds the drawings.
+        drawings: as they lie in the bundle.
+        document: the atlas.
         href: gives the link to a node's page.
     """
 
-    def __init__(self, atlas: Atlas, href: Callable[[str], str]) -> None:
-        self._atlas = atlas
+    def __init__(self, drawings: Drawings, document: Document, href: Callable[[str], str]) -> None:
+        self._drawings = drawings
+        self._document = document
         self._href = href
 
     def _link(self, address: str) -> str | None:
         """The page of a node, or of the module that owns a parameter; ``None`` for what has none."""
-        document = self._atlas.document
+        document = self._document
         if address in document.nodes:
             return self._href(address)
         fact = document.parameters.get(address)
@@ -33,7 +36,7 @@ class Diagrams:
 
     def svg(self, level: str, title: str) -> Markup | None:
         """The diagram of what is inside ``level``; ``None`` if there is none."""
-        drawing = self._atlas.drawings.levels.get(level)
+        drawing = self._drawings.levels.get(level)
         if drawing is None:
             return None
         drawn = svg(drawing, href=cast(Callable[[str], str], self._link), inline=True, title=title)
@@ -41,9 +44,9 @@ class Diagrams:
         return Markup(drawn.replace('role="img"', 'role="group"', 1))  # noqa: S704  (the drawing escapes what it draws)
 
 
-def families(atlas: Atlas, level: str) -> tuple[str, ...]:
+def families(drawings: Drawings, level: str) -> tuple[str, ...]:
     """The families that the level's boxes belong to, in order of first appearance."""
-    drawing = atlas.drawings.levels.get(level)
+    drawing = drawings.levels.get(level)
     if drawing is None:
         return ()
     return tuple(dict.fromkeys(node.family for node in drawing.nodes if node.family is not None))

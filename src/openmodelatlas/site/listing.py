@@ -47,6 +47,7 @@ class Listing:
         fallback: sources that were preferred but could not be used, each with the reason.
         built: when the bundle was written, ISO 8601 in UTC to the minute.
         mechanisms: how many of the catalogue it has.
+        damage: which of its files are damaged although it can be shown, as in ``PageBuilder.damage``.
         problem: why the atlas cannot be read; then the numbers are 0 and the source is empty.
     """
 
@@ -64,6 +65,7 @@ class Listing:
     attention: tuple[str, ...] = ()
     built: str = ""
     mechanisms: int = 0
+    damage: tuple[str, ...] = ()
     problem: str | None = None
 
 
@@ -86,6 +88,7 @@ def list_atlas(builder: PageBuilder) -> Listing:
         fallback=document.provenance.preferred,
         built=_written(builder),
         mechanisms=len({known.mechanism for known in builder.knowledge.nodes.values()} - {None}),
+        damage=builder.damage,
     )
 
 

@@ -83,6 +83,7 @@ def _head(page: Page) -> Iterator[str]:
     trail += [_link(page, crumb.address, crumb.label) for crumb in page.breadcrumb]
     yield " › ".join(trail)
     yield f"# {plain(page.title)}"
+    yield from (f"> {plain(text)}" for text in page.damage)
     facts = [page.kind]
     if page.parameters.count:
         facts.append(f"{page.parameters.count:,} parameters")

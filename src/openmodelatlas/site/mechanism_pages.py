@@ -67,7 +67,7 @@ class MechanismPages:
             used.update(dict.fromkeys(item.mechanism for node in known for item in node.differences))
         self._entries = _entries()
         self.names = tuple(sorted(used, key=lambda name: named(name).title.lower()))
-        self._setters = {builder.document.model: Typesetter(builder.atlas.drawings.formulas) for builder in builders}
+        self._setters = {builder.document.model: Typesetter(builder.drawings.formulas) for builder in builders}
 
     @property
     def any(self) -> bool:
@@ -130,7 +130,7 @@ class MechanismPages:
     def _formula(self, entry: Mechanism | None, models: Sequence[ModelPlaces]) -> str | None:
         """The mechanism's formula with its own symbols; if that was not set, as the first place has it."""
         own = fill_formula(entry.front.formula, _symbol(entry)) if entry is not None else None
-        if own is not None and any(own in builder.atlas.drawings.formulas for builder in self._builders):
+        if own is not None and any(own in builder.drawings.formulas for builder in self._builders):
             return own
         places = (place for model in models for place in model.places)
         return next((place.latex for place in places if place.latex is not None), own)
@@ -150,7 +150,7 @@ class MechanismPages:
         formulas: dict[str, str] = {}
         for builder in self._builders:
             if model in (None, builder.document.model):
-                formulas.update(builder.atlas.drawings.formulas)
+                formulas.update(builder.drawings.formulas)
         titles = {builder.document.model: builder.document.title for builder in self._builders}
         rendered: str = template(file).render(
             root="../" * len(folder.parts),

@@ -7,6 +7,7 @@ import msgspec
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.site.parts import knowledge_of
 from openmodelatlas.site.words import split_condition
 
 
@@ -39,5 +40,8 @@ def _with_condition(label: str, automatic: str) -> str:
 
 
 def with_names(atlas: Atlas) -> Atlas:
-    """The same atlas with its nodes under the names that are known; what it reads from the bundle it reads anew."""
-    return Atlas(named(atlas.document, atlas.knowledge), folder=atlas.folder, manifest=atlas.manifest)
+    """The same atlas with its nodes under the names that are known; what it reads from the bundle it reads anew.
+
+    If the file of names is damaged, the nodes have those of the recording.
+    """
+    return Atlas(named(atlas.document, knowledge_of(atlas)[0]), folder=atlas.folder, manifest=atlas.manifest)

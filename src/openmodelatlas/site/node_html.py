@@ -86,7 +86,7 @@ class NodeHtml:
         self._model = builder.document.model
         self._models = tuple(ModelName(model=model, title=title) for model, title in models)
         self._highlighter = Highlighter()
-        self.typesetter = Typesetter(builder.atlas.drawings.formulas)
+        self.typesetter = Typesetter(builder.drawings.formulas)
         self._expressions = ExpressionFinder(builder.document.nodes)
         self._levels: dict[str, _Level] = {}
 
@@ -102,7 +102,7 @@ class NodeHtml:
         rendered: str = template("page.html").render(
             page=page,
             set=self.typesetter,
-            has_formulas=bool(self._atlas.drawings.formulas),
+            has_formulas=bool(self._builder.drawings.formulas),
             strip=strip_html(page, href),
             level_html=self._level(page, root),
             code_html=self._code(page),
@@ -178,7 +178,7 @@ class NodeHtml:
 
         ``None`` if ``level`` has none.
         """
-        drawn = self._atlas.drawings.levels.get(level)
+        drawn = self._builder.drawings.levels.get(level)
         if drawn is None:
             return None
         figure = str(self._shared(level).figure).replace(_LEVEL, "").replace(_ROOT, to_root(self._model, level))
@@ -193,12 +193,14 @@ class NodeHtml:
         if found is None:
             level = self._builder.level_page(address)
             href = self._level_linker(address)
-            figure = Diagrams(self._atlas, href).svg(address, f"Diagram of {level.label}")
+            figure = Diagrams(self._builder.drawings, self._builder.document, href).svg(
+                address, f"Diagram of {level.label}"
+            )
             context = {
                 "picture": None,
                 "level": level,
                 "figure": figure,
-                "families": families(self._atlas, address),
+                "families": families(self._builder.drawings, address),
                 "children": _split_children(level.children),
                 "href": href,
                 "set": self.typesetter,
@@ -207,7 +209,7 @@ class NodeHtml:
             listing = template("alternative.html").render(context)
             beside = diagram
             if figure is not None:
-                drawn = self._atlas.drawings.levels[address]
+                drawn = self._builder.drawings.levels[address]
                 picture = {"folder": _LEVEL, "selected": _SELECTED, "size": (round(drawn.width), round(drawn.height))}
                 beside = template("inside.html").render({**context, "picture": picture})
             found = self._levels[address] = _Level(figure, diagram, beside, listing)

@@ -40,6 +40,7 @@ from openmodelatlas.site.latex import without_marks
 from openmodelatlas.site.layers import Layers
 from openmodelatlas.site.naming import named, rename
 from openmodelatlas.site.neighbours import Neighbours
+from openmodelatlas.site.parts import drawings_of, knowledge_of
 from openmodelatlas.site.ports import PortWriter
 from openmodelatlas.site.source_code import CodeWriter, columns
 from openmodelatlas.site.words import crumb_label, heading
@@ -54,6 +55,8 @@ def build_page(atlas: Atlas, address: str) -> Page:
     Raises:
         UsageError: there is no such node.
         BundleError: a cited source or value is missing or altered.
+
+    A page of which knowledge or drawings are damaged says so, see ``Page.damage``.
     """
     return PageBuilder(atlas).page(atlas[address])
 
@@ -68,11 +71,21 @@ class LevelPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageBuilder:
-    """Builds pages of one atlas; what pages share is computed once."""
+    """Builds pages of one atlas; what pages share is computed once.
+
+    Attributes:
+        atlas: the atlas.
+        knowledge, drawings: what goes with its document; empty if their files are damaged.
+        damage: which of the two files are damaged, and what is missing therefore, a sentence or two for each.
+        document: the document under the names that are known.
+        layers: its groups of layers.
+    """
 
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
-        self.knowledge = atlas.knowledge
+        self.knowledge, nameless = knowledge_of(atlas)
+        self.drawings, undrawn = drawings_of(atlas)
+        self.damage = tuple(text for text in (nameless, undrawn) if text is not None)
         self.document = named(atlas.document, self.knowledge)
         self._nodes = self.document.nodes
         evidence = EvidenceFinder(self.document, atlas.lines_of, self.knowledge)
@@ -151,6 +164,7 @@ class PageBuilder:
             next=self._crumb(siblings[place + 1]) if 0 <= place < len(siblings) - 1 else None,
             provenance=self._provenance,
             atlas=self._about_atlas() if node.kind == "model" else None,
+            damage=self.damage,
         )
 
     def known(self, address: str) -> NodeKnowledge:

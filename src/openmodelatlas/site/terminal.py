@@ -81,6 +81,7 @@ def _head(page: Page) -> list[RenderableType]:
     kinship = [item for item in (page.role, page.family) if item is not None]
     kinship += [item.title for item in (page.mechanism, *page.mechanisms) if item is not None]
     return [
+        *(_text(f"{readable(text)}\n", "yellow") for text in page.damage),
         _text(" › ".join(trail), "dim"),
         _text(page.title, "bold cyan"),
         _text("  ".join(facts), "dim"),

@@ -89,6 +89,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         previous, next: neighbours in order of execution within the same node.
         provenance: which source the atlas shows.
         atlas: on the model's page only.
+        damage: files of the atlas that cannot be read, and what pages lack therefore, a sentence or two for each.
     """
 
     format: int = PAGE_FORMAT
@@ -133,3 +134,4 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     next: Crumb | None
     provenance: PageProvenance
     atlas: PageAtlas | None
+    damage: tuple[str, ...] = ()

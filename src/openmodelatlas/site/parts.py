@@ -1,0 +1,32 @@
+"""What goes with the document of an atlas, as far as it can be read: pages tell the facts without it as well."""
+
+from __future__ import annotations
+
+from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.drawing.drawing import Drawings
+from openmodelatlas.errors import BundleError
+
+
+def knowledge_of(atlas: Atlas) -> tuple[Knowledge, str | None]:
+    """Names, formulas and explanations; empty, and why, if their file is damaged."""
+    try:
+        return atlas.knowledge, None
+    except BundleError as error:
+        lost = "names, formulas and explanations are missing, and pages say only what was recorded"
+        return Knowledge(), _damage("knowledge.json", lost, error)
+
+
+def drawings_of(atlas: Atlas) -> tuple[Drawings, str | None]:
+    """Diagrams and typeset formulas; empty, and why, if their file is damaged."""
+    try:
+        return atlas.drawings, None
+    except BundleError as error:
+        lost = "diagrams are missing, and formulas stand as LaTeX"
+        return Drawings(), _damage("drawings.json", lost, error)
+
+
+def _damage(file: str, lost: str, error: BundleError) -> str:
+    """What is wrong in words, without the path, which is of this machine; code stands between backticks."""
+    advice = error.advice or "Build it again with `oma build --force`."
+    return f"The file `{file}` of this atlas is damaged or of another version: {lost}. {error.what} {advice}"
