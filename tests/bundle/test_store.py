@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from openmodelatlas.bundle import store
+from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home, list_built, model_folder
 from openmodelatlas.bundle.store import read, write
 from openmodelatlas.errors import BundleError, UsageError
@@ -56,6 +57,32 @@ def test_equal_documents_give_equal_bytes(tmp_path: Path) -> None:
     assert one.folder.name == other.folder.name
     assert _files(one.folder) == _files(other.folder)
     assert str(tmp_path).encode() not in b"".join(_files(one.folder).values())
+
+
+def test_the_time_of_a_build_is_kept_beside_the_content(tmp_path: Path) -> None:
+    """Two builds of the same differ in nothing else, and have one name; what was written first stays."""
+    document = sample_document()
+
+    def timed(home: Path, seconds: float | None) -> Atlas:
+        given = {"texts": texts_of(document), "values": sample_values(), "home": home, "model": document.model}
+        return read(write(document, seconds=seconds, **given))  # type: ignore[arg-type]
+
+    quick, slow, unknown = (timed(tmp_path / str(seconds), seconds) for seconds in (7.1234, 60.0, None))
+    assert [atlas.manifest.seconds for atlas in (quick, slow, unknown)] == [7.12, 60.0, None]
+    assert quick.folder.name == slow.folder.name == unknown.folder.name
+    files = [_files(atlas.folder) for atlas in (quick, slow)]
+    assert {name for name in files[0] if files[0][name] != files[1][name]} == {"manifest.json"}
+    again = timed(tmp_path / "7.1234", 99.0)
+    assert (again.folder, again.manifest.seconds) == (quick.folder, 7.12)
+
+
+def test_a_bundle_of_before_has_no_time(tmp_path: Path) -> None:
+    folder = read(build_sample(tmp_path)).folder
+    data = json.loads((folder / "manifest.json").read_bytes())
+    del data["seconds"]
+    (folder / "manifest.json").write_text(json.dumps(data))
+    assert read(folder).manifest.seconds is None
+    assert read(folder).manifest.digest().startswith(folder.name)
 
 
 def test_another_version_gets_another_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
+from openmodelatlas.bundle.store import read
+from openmodelatlas.cli.models import command as models
 from openmodelatlas.sources.registry import MODELS
 from tests.cli.conftest import ROOT, TINY, TINY_MODEL, Oma
 
@@ -31,6 +36,32 @@ def test_build_as_json_tells_of_every_source_and_goes_on_after_a_failure(oma: Om
     assert built["model"] == TINY_MODEL
     assert built["error"] is None
     assert built["parameters"] == 164096
+
+
+def test_models_tells_how_long_a_build_took_and_what_is_damaged(
+    tiny_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_home / "atlases", tmp_path / "atlases")
+    monkeypatch.setenv("OMA_HOME", str(tmp_path))
+    bundle = read(tmp_path / "atlases" / TINY_MODEL)
+    manifest = bundle.folder / "manifest.json"
+
+    def told(**fields: object) -> tuple[dict[str, Any], str]:
+        manifest.write_text(json.dumps(json.loads(manifest.read_bytes()) | fields))
+        entries = json.loads(CliRunner().invoke(models, ["--json"]).stdout)
+        (entry,) = [entry["built"] for entry in entries if entry["model"] == TINY_MODEL]
+        return entry, " ".join(CliRunner().invoke(models, []).stdout.split())
+
+    entry, text = told(seconds=65.0)
+    assert (entry["build_seconds"], entry["damaged_files"], entry["damage"]) == (65.0, [], None)
+    assert "built in 1 min 5 s" in text
+    entry, text = told(seconds=None)
+    assert entry["build_seconds"] is None
+    assert "build time not recorded" in text
+    (bundle.folder / "drawings.json").unlink()
+    entry, text = told()
+    assert (entry["damaged_files"], entry["damage"]) == (["drawings.json"], None)
+    assert "damaged: drawings.json; build it again" in text
 
 
 def test_models_lists_the_registry_and_what_is_built(oma: Oma) -> None:

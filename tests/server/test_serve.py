@@ -192,6 +192,16 @@ def test_without_models_the_list_says_how_to_build_one(tmp_path: Path) -> None:
     assert b"oma build kimi-k2" in answer.body
 
 
+def test_the_list_says_how_long_a_build_took(tmp_path: Path) -> None:
+    build_running_sum(tmp_path)
+    document = sample_document()
+    texts, values = texts_of(document), sample_values()
+    write(document, texts=texts, values=values, home=tmp_path, model="sample", seconds=7.2)
+    cards = Pages(tmp_path).answer("/").body.decode().split('<li class="card"')[1:]
+    assert ["</time> in 7.2 s<" in card for card in cards] == [False, True]
+    assert ["</time> · build time not recorded<" in card for card in cards] == [True, False]
+
+
 def test_only_the_chosen_models_are_shown(home: Path) -> None:
     pages = Pages(home, ["sample"])
     assert b"running-sum" not in pages.answer("/").body

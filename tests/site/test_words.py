@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmodelatlas.site.words import one_line, split_condition
+from openmodelatlas.site.words import duration_text, one_line, split_condition
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,20 @@ def test_conditions_of_layer_groups() -> None:
     assert split_condition("61 layers, unless self.a, b") == ("61 layers", "self.a, b", False)
     assert split_condition("7 layers, where x") == ("7 layers", "x", True)
     assert split_condition("60 MoE blocks") == ("60 MoE blocks", "", None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0.0 s"),
+        (7.04, "7.0 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1 min"),
+        (65.2, "1 min 5 s"),
+        (3599.4, "59 min 59 s"),
+        (3599.6, "1 h"),
+        (7380.0, "2 h 3 min"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

@@ -30,6 +30,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             ``values.safetensors``, ``sources/<sha256>.txt``.
         key: digest of everything the build depended on (source, settings, versions), to tell whether the atlas is up to
             date; empty if it was not said.
+        seconds: how long the build took by the clock, from the start of the capture to the writing of the bundle;
+            ``None`` if it was not recorded.
     """
 
     format: int
@@ -37,10 +39,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     files: dict[str, BundleFile]
     key: str = ""
+    seconds: float | None = None
 
     def digest(self) -> str:
-        """SHA-256 of the manifest, in hexadecimal: it names the whole content."""
-        return hashlib.sha256(encode_manifest(self)).hexdigest()
+        """SHA-256 of the manifest but for the time, in hexadecimal: it names the whole content."""
+        fields = {name: value for name, value in msgspec.structs.asdict(self).items() if name != "seconds"}
+        return hashlib.sha256(_canonical(fields)).hexdigest()
+
+    def lists_the_same(self, other: Manifest) -> bool:
+        """Whether both say the same of everything but the time."""
+        return msgspec.structs.replace(self, seconds=other.seconds) == other
 
 
 class _Format(msgspec.Struct):
@@ -54,7 +62,11 @@ def describe_file(data: bytes) -> BundleFile:
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Canonical bytes of ``manifest.json``: keys sorted, one entry a line, so that two versions compare well."""
-    return msgspec.json.format(msgspec.json.encode(manifest, order="sorted"), indent=1) + b"\n"
+    return _canonical(manifest)
+
+
+def _canonical(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -67,6 +67,7 @@ def write(
     key: str = "",
     knowledge: Knowledge | None = None,
     drawings: Drawings | None = None,
+    seconds: float | None = None,
 ) -> Path:
     """Writes a bundle and makes it the current atlas of ``model``.
 
@@ -78,6 +79,7 @@ def write(
         model: identifier, equal to ``document.model``.
         key: digest of what the build depended on, see :class:`openmodelatlas.bundle.manifest.Manifest`.
         knowledge, drawings: what goes with the document; empty if ``None``.
+        seconds: how long the build took, see :class:`openmodelatlas.bundle.manifest.Manifest`.
 
     Returns:
         The folder of the model, which :func:`read` accepts.
@@ -93,11 +95,14 @@ def write(
     contents = _contents(document, texts, values)
     contents["knowledge.json"] = encode_knowledge(knowledge or Knowledge())
     contents["drawings.json"] = encode_drawings(drawings or Drawings())
+    files = {name: describe_file(data) for name, data in contents.items()}
+    seconds = round(seconds, 2) if seconds is not None else None
+    manifest = Manifest(format=BUNDLE_FORMAT, model=model, version=__version__, files=files, key=key, seconds=seconds)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
             _remove_leftovers(folder)
-            _replace(folder, contents, model, key)
+            _replace(folder, contents, manifest)
         _remove_unfinished_of_others(folder)
     except OSError as error:
         raise BundleError(
@@ -147,10 +152,8 @@ def _contents(
     return contents
 
 
-def _replace(folder: Path, contents: Mapping[str, bytes], model: str, key: str) -> None:
-    """Puts a new generation with these ``contents`` in place of the current one."""
-    files = {name: describe_file(data) for name, data in contents.items()}
-    manifest = Manifest(format=BUNDLE_FORMAT, model=model, version=__version__, files=files, key=key)
+def _replace(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) -> None:
+    """Puts a new generation with these ``contents`` in place of the current one, unless it is there already."""
     name = manifest.digest()[:16]
     if not _is_whole(folder / name, manifest):
         name = _free_name(folder, name)
@@ -179,7 +182,7 @@ def _replace(folder: Path, contents: Mapping[str, bytes], model: str, key: str) 
 def _is_whole(generation: Path, manifest: Manifest) -> bool:
     """Whether ``generation`` already holds exactly what ``manifest`` lists."""
     try:
-        if read_manifest(generation) != manifest:
+        if not read_manifest(generation).lists_the_same(manifest):
             return False
         for name in manifest.files:
             read_checked(generation, manifest, name)

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from openmodelatlas.bundle import store
+from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.bundle.manifest import read_checked
 from openmodelatlas.errors import BundleError
 
 _PLAIN_WIDTH = 180
@@ -81,11 +83,12 @@ def listing() -> list[dict[str, Any]]:
 
 def _built(model: str) -> dict[str, Any]:
     folder = model_folder(home(), model)
-    facts: dict[str, Any] = {"folder": str(folder), "title": None, "repository": None, "revision": None}
+    unknown = ("title", "kind", "repository", "revision", "nodes", "parameters", "build_seconds")
+    facts: dict[str, Any] = {"folder": str(folder), **dict.fromkeys(unknown), "damaged_files": []}
     try:
         atlas = store.read(folder)
     except BundleError as error:
-        return facts | {"kind": None, "nodes": None, "parameters": None, "damage": error.what}
+        return facts | {"damage": error.what}
     origin = atlas.document.provenance
     return facts | {
         "title": atlas.document.title,
@@ -94,8 +97,21 @@ def _built(model: str) -> dict[str, Any]:
         "revision": origin.revision,
         "nodes": len(atlas),
         "parameters": atlas.root.parameter_count,
+        "build_seconds": atlas.manifest.seconds,
+        "damaged_files": _damaged_files(atlas),
         "damage": None,
     }
+
+
+def _damaged_files(atlas: Atlas) -> list[str]:
+    """The files without which an atlas is shown incomplete, as far as their hashes tell; nothing is decoded."""
+    damaged = []
+    for name in ("knowledge.json", "drawings.json"):
+        try:
+            read_checked(atlas.folder, atlas.manifest, name)
+        except BundleError:
+            damaged.append(name)
+    return damaged
 
 
 def _built_text(built: dict[str, Any] | None) -> Any:
@@ -105,4 +121,11 @@ def _built_text(built: dict[str, Any] | None) -> Any:
         return Text("not built", "dim")
     if built["damage"]:
         return Text(f"damaged: {built['damage']}", "red")
-    return Text(f"{built['nodes']:,} pages of {built['repository']} {built['revision'][:12]}", "green")
+    from openmodelatlas.site.words import duration_text
+
+    seconds = built["build_seconds"]
+    took = f"built in {duration_text(seconds)}" if seconds is not None else "build time not recorded"
+    text = Text(f"{built['nodes']:,} pages of {built['repository']} {built['revision'][:12]}, {took}", "green")
+    if built["damaged_files"]:
+        text.append(f"\ndamaged: {', '.join(built['damaged_files'])}; build it again with `oma build --force`", "red")
+    return text

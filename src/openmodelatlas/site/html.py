@@ -17,7 +17,15 @@ from openmodelatlas.site.highlight import cold_reason
 from openmodelatlas.site.latex import split
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import bare_name, lines_text, numbers_text, one_line, safe_url, short_revision
+from openmodelatlas.site.words import (
+    bare_name,
+    duration_text,
+    lines_text,
+    numbers_text,
+    one_line,
+    safe_url,
+    short_revision,
+)
 
 _FOLDER = Path(__file__).parent
 
@@ -82,6 +90,7 @@ def _environment() -> jinja2.Environment:
         number=lambda value: f"{value:.6g}" if isinstance(value, float) else str(value),
         lines=lines_text,
         numbers=numbers_text,
+        duration=duration_text,
         safe_url=safe_url,
         unended=lambda text: text.rstrip(". "),
         cold_reason=cold_reason,

@@ -46,6 +46,7 @@ class Listing:
         repository, revision: the source it shows.
         fallback: sources that were preferred but could not be used, each with the reason.
         built: when the bundle was written, ISO 8601 in UTC to the minute.
+        seconds: how long the build took; ``None`` if that was not recorded.
         mechanisms: how many of the catalogue it has.
         damage: which of its files are damaged although it can be shown, as in ``PageBuilder.damage``.
         problem: why the atlas cannot be read; then the numbers are 0 and the source is empty.
@@ -64,6 +65,7 @@ class Listing:
     kinds: tuple[LayerKind, ...] = ()
     attention: tuple[str, ...] = ()
     built: str = ""
+    seconds: float | None = None
     mechanisms: int = 0
     damage: tuple[str, ...] = ()
     problem: str | None = None
@@ -87,6 +89,7 @@ def list_atlas(builder: PageBuilder) -> Listing:
         revision=document.provenance.revision,
         fallback=document.provenance.preferred,
         built=_written(builder),
+        seconds=builder.atlas.manifest.seconds,
         mechanisms=len({known.mechanism for known in builder.knowledge.nodes.values()} - {None}),
         damage=builder.damage,
     )

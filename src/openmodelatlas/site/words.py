@@ -80,3 +80,14 @@ def name_within(node: Node) -> str:
 def bare_name(name: str) -> str:
     """A parameter's name as the model has it, without the module that tells equal ones of other layers apart."""
     return name.partition(" @ ")[0]
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in two units at most: ``7.2 s``, ``1 min 5 s``, ``2 h 3 min``."""
+    if seconds < 59.95:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
