@@ -20,18 +20,43 @@ caches or ModelOutputs: those become ``{"dict": …}``).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import msgspec
 
-RECORDING_FORMAT = 2
+RECORDING_FORMAT = 3
 
-Value = Any
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+"""A size, a step, or a reference that must be there; the decoder refuses negative ones."""
+
+Reference = Annotated[int, msgspec.Meta(ge=-1)]
+"""A reference, or -1."""
+
+Line = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Encoded(TypedDict, total=False):
+    tensor: Natural
+    list: list[Value]
+    dict: dict[str, Value]
+    length: Natural
+    slice: Annotated[list[Value], msgspec.Meta(min_length=3, max_length=3)]
+    float: str
+    dtype: str
+    module: str
+    object: str
+    ellipsis: Literal[True]
+
+
+if TYPE_CHECKING:
+    Value = Any  # readers ask for the key
+else:
+    Value = None | bool | int | float | str | _Encoded
 Phase = Literal["prefill", "decode"]
 ProbeRole = Literal["solve", "held-out", "repeat", "true-size"]
 
 
-class Span(msgspec.Struct, frozen=True, array_like=True):
+class Span(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Characters of one expression in one file.
 
     Attributes:
@@ -116,7 +141,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     dtype: str
 
 
-class Tensor(msgspec.Struct, frozen=True, array_like=True):
+class Tensor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One tensor value; an in-place write makes a new tensor with a new number (its position in ``Recording.tensors``).
 
     Attributes:
@@ -129,15 +154,15 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
         base: tensor number this one is a view of (shares storage with), -1 if it owns its storage.
     """
 
-    shape: list[int]
+    shape: list[Natural]
     dtype: str
     origin: Literal["input", "parameter", "buffer", "operation", "outside"]
-    index: int
+    index: Reference
     name: str = ""
-    base: int = -1
+    base: Reference = -1
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Call(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One run of a module or function of the model's code (or of torch's modules).
 
     Attributes:
@@ -155,21 +180,21 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         trace: lines of this call's own frame in order of execution (loops repeat them); empty for torch's modules.
     """
 
-    order: int
-    parent: int
+    order: Natural
+    parent: Reference
     kind: Literal["module", "function", "kernel"]
-    code: int
+    code: Reference
     name: str
-    module: int
-    site: int
-    step: int
+    module: Reference
+    site: Reference
+    step: Natural
     phase: Phase
     arguments: dict[str, Value] = {}
     result: Value = None
-    trace: list[int] = []
+    trace: list[Line] = []
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Operation(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One torch function or method, at the level at which the author wrote it.
 
     Attributes:
@@ -186,16 +211,16 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         writes: tensor numbers of the *previous* versions of tensors written in place, empty if none.
     """
 
-    order: int
-    call: int
+    order: Natural
+    call: Natural
     function: str
-    span: int
-    step: int
+    span: Reference
+    step: Natural
     arguments: list[Value] = []
     keywords: dict[str, Value] = {}
-    outputs: list[int] = []
+    outputs: list[Natural] = []
     result: Value = None
-    writes: list[int] = []
+    writes: list[Natural] = []
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):

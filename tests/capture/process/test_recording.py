@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmodelatlas.capture import process, reading, run, validate, values
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Recording
+from openmodelatlas.capture.recording import RECORDING_FORMAT, Call, Operation, Recording
 from openmodelatlas.errors import RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
@@ -64,37 +64,41 @@ def small(operations: int = 2) -> dict[str, Any]:
         ],
         "tensors": tensors,
         "calls": [
-            {
-                "order": 0,
-                "parent": -1,
-                "kind": "module",
-                "code": 0,
-                "name": "forward",
-                "module": 0,
-                "site": -1,
-                "step": 0,
-                "phase": "prefill",
-                "arguments": {"x": {"tensor": 0}, "mask": None},
-                "result": {"dict": {"y": {"tensor": 2}}},
-                "trace": [1, 2],
-            },
+            [0, -1, "module", 0, "forward", 0, -1, 0, "prefill", *CALLED],
         ],
         "operations": [
-            {
-                "order": number + 1,
-                "call": 0,
-                "function": "torch.Tensor.__add__",
-                "span": 0,
-                "step": 1,
-                "arguments": [{"tensor": number + 1}, {"tensor": 1}, 2, {"list": [1, {"tensor": 0}]}],
-                "keywords": {"dtype": {"dtype": "float32"}},
-                "outputs": [number + 2],
-                "result": {"tensor": number + 2},
-                "writes": [],
-            }
+            [
+                number + 1,
+                0,
+                "torch.Tensor.__add__",
+                0,
+                1,
+                [{"tensor": number + 1}, {"tensor": 1}, 2, {"list": [1, {"tensor": 0}]}],
+                {"dtype": {"dtype": "float32"}},
+                [number + 2],
+                {"tensor": number + 2},
+                [],
+            ]
             for number in range(operations)
         ],
     }
+
+
+CALLED: list[Any] = [{"x": {"tensor": 0}, "mask": None}, {"dict": {"y": {"tensor": 2}}}, [1, 2]]
+"""Arguments, result and trace."""
+
+COLUMNS = {"calls": Call.__struct_fields__, "operations": Operation.__struct_fields__}
+
+
+def changed(recording: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """The recording with another value at ``path``; fields of calls and operations are given by name."""
+    if path[0] in COLUMNS:
+        path = (*path[:2], COLUMNS[path[0]].index(path[2]))
+    place: Any = recording
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return recording
 
 
 def decoded(recording: dict[str, Any]) -> Recording:
@@ -120,9 +124,7 @@ def test_a_good_recording() -> None:
     ],
 )
 def test_each_encoding_of_a_value(value: Any) -> None:
-    recording = small()
-    recording["operations"][0]["arguments"] = [value]
-    validate.validate(decoded(recording))
+    validate.validate(decoded(changed(small(), ("operations", 0, "arguments"), [value])))
 
 
 WRONG = [
@@ -170,21 +172,16 @@ WRONG = [
 
 @pytest.mark.parametrize(("path", "value", "where"), WRONG)
 def test_each_thing_that_can_be_wrong(path: tuple[Any, ...], value: Any, where: str) -> None:
-    recording = small()
-    place: Any = recording
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    with pytest.raises(RecordingError, match=f"^recording: {where}"):
-        validate.validate(decoded(recording))
+    row = where.rsplit(".", 1)[0]
+    with pytest.raises(RecordingError, match=rf"^recording: {where}|- at `\$\.{row}"):
+        validate.validate(decoded(changed(small(), path, value)))
 
 
 @given(
     st.recursive(st.none() | st.integers() | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part))
 )
 def test_any_json_is_accepted_or_refused_with_our_error(value: Any) -> None:
-    recording = small()
-    recording["operations"][0]["arguments"] = [value]
+    recording = changed(small(), ("operations", 0, "arguments"), [value])
     try:
         validate.validate(decoded(recording))
     except RecordingError:

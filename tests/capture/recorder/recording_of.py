@@ -55,9 +55,9 @@ class Seen:
         return self.values[str(number)]
 
 
-def record(model: nn.Module, *inputs: torch.Tensor, **keywords: Any) -> Seen:
+def record(model: nn.Module, *inputs: torch.Tensor, keep_values: bool = True, **keywords: Any) -> Seen:
     """One prefill with positional inputs named ``input0`` …"""
-    recorder = Recorder(model, roots={"source": Path(__file__).parent}, keep_values=True)
+    recorder = Recorder(model, roots={"source": Path(__file__).parent}, keep_values=keep_values)
     with torch.no_grad(), recorder.record("prefill", {f"input{i}": t for i, t in enumerate(inputs)}):
         model(*inputs, **keywords)
     return Seen(recorder)

@@ -118,9 +118,7 @@ class DistinctLayers:
             self._kept.add((run.layers, run.index))
             return
         handed_on = set(tensor_numbers(call.result))
-        for number in range(run.first_tensor, self._tensors.count):
-            if number not in handed_on:
-                self._tensors.values.pop(number, None)
+        self._tensors.drop([n for n in range(run.first_tensor, self._tensors.count) if n not in handed_on])
         self._dropped.append((run.first_operation, len(self._operations)))
 
     def finish(self) -> None:
@@ -128,7 +126,7 @@ class DistinctLayers:
         for parameter in self._parameters:
             element = list_element(parameter.name)
             if element in self._ran and element not in self._kept and not parameter.aliases:
-                self._tensors.values.pop(parameter.tensor, None)
+                self._tensors.drop([parameter.tensor])
         if not self._dropped:
             return
         read: set[int] = set()

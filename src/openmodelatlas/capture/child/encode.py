@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +24,11 @@ TENSORS = frozenset({torch.Tensor, nn.Parameter})
 
 _PLAIN = frozenset({bool, str, type(None)})
 
+_Way = Callable[[Any, list[torch.Tensor], bool, int], Any]
+"""Encodes a value of certain types: value, found tensors, whether to look into caches, depth."""
 
+
+@functools.cache
 def dtype_name(dtype: torch.dtype) -> str:
     """``float32`` for ``torch.float32``."""
     return str(dtype).removeprefix("torch.")
@@ -66,8 +71,9 @@ class Encoder:
         self.modules = modules
         self.module_names = module_names
         self.module_classes = module_classes
+        self._ways: dict[type, _Way] = {}
 
-    def encode(self, value: Any, found: list[torch.Tensor], *, caches: bool = False, depth: int = 0) -> Any:
+    def encode(self, value: Any, found: list[torch.Tensor], caches: bool = False, depth: int = 0) -> Any:
         """``value`` as JSON; its tensors are appended to ``found`` in order. ``caches``: look into cache objects."""
         kind = type(value)
         if kind in TENSORS:
@@ -78,62 +84,89 @@ class Encoder:
             return value
         if kind is int:
             return value if -LARGEST_INTEGER <= value < LARGEST_INTEGER else {"object": "builtins.int"}
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-            return {"tensor": self.number(value)}
-        if kind is float:
-            return value if math.isfinite(value) else {"float": str(value)}
-        return self._container(value, found, caches, depth)
+        way = self._ways.get(kind)
+        if way is None:
+            way = self._way(value)
+            if value.__class__ is kind:  # a proxy says that it is what it stands for
+                self._ways[kind] = way
+        return way(value, found, caches, depth)
 
-    def _container(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
-        if isinstance(value, list | tuple):
-            return self._sequence(value, found, caches, depth)
+    def _way(self, value: Any) -> _Way:
+        """How values of the type of ``value`` are encoded."""
+        if isinstance(value, torch.Tensor):
+            return self._tensor
+        if isinstance(value, (list, tuple)):
+            return self._sequence
         if isinstance(value, slice):
-            parts = (value.start, value.stop, value.step)
-            return {"slice": [self.encode(part, found, depth=depth + 1) for part in parts]}
-        if value is ...:
-            return {"ellipsis": True}
+            return self._slice
         if isinstance(value, torch.dtype):
-            return {"dtype": dtype_name(value)}
+            return self._dtype
         if isinstance(value, nn.Module):
-            index = self.modules.get(id(value))
-            return {"module": self.module_names[index]} if index is not None else {"object": type_name(value)}
+            return self._module
         if isinstance(value, Mapping):
-            return self._mapping(value, found, caches, depth)
-        return self._other(value, found, caches, depth)
+            return self._mapping
+        if isinstance(value, (int, str, float)):  # IntEnum and its like
+            return self._number_or_text
+        return self._ellipsis if value is ... else self._other
+
+    def _tensor(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        found.append(value)
+        return {"tensor": self.number(value)}
+
+    def _slice(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        encode, depth = self.encode, depth + 1
+        return {
+            "slice": [
+                encode(value.start, found, False, depth),
+                encode(value.stop, found, False, depth),
+                encode(value.step, found, False, depth),
+            ]
+        }
+
+    def _ellipsis(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        return {"ellipsis": True}
+
+    def _dtype(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        return {"dtype": dtype_name(value)}
+
+    def _module(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        index = self.modules.get(id(value))
+        return {"module": self.module_names[index]} if index is not None else {"object": type_name(value)}
+
+    def _number_or_text(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        if isinstance(value, int):
+            return self.encode(int(value), found)
+        if isinstance(value, str):
+            return str(value)
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
 
     def _sequence(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if depth >= DEEPEST:
             return {"object": type_name(value)}
+        encode, depth = self.encode, depth + 1
         items = value
         if len(value) > LONGEST_LIST and not any(isinstance(item, torch.Tensor) for item in value):
             items = value[:LONGEST_LIST]
-        encoded = [self.encode(item, found, caches=caches, depth=depth + 1) for item in items]
+        encoded = [encode(item, found, caches, depth) for item in items]
         return {"list": encoded} if len(items) == len(value) else {"list": encoded, "length": len(value)}
 
     def _mapping(self, value: Mapping[Any, Any], found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if depth >= DEEPEST:
             return {"object": type_name(value)}
+        encode, depth = self.encode, depth + 1
         items = list(value.items())
         shown = items if len(items) <= LONGEST_LIST else items[:LONGEST_LIST]
-        encoded = {str(k): self.encode(v, found, caches=caches, depth=depth + 1) for k, v in shown}
+        encoded = {str(k): encode(v, found, caches, depth) for k, v in shown}
         return {"dict": encoded} if len(shown) == len(items) else {"dict": encoded, "length": len(items)}
 
     def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
-        kind = type(value)
-        if isinstance(value, int) and not isinstance(value, bool):  # IntEnum and its like
-            return self.encode(int(value), found)
-        if isinstance(value, str):
-            return str(value)
-        if isinstance(value, float):
-            return self.encode(float(value), found)
         if depth >= DEEPEST or isinstance(value, type):
             return {"object": type_name(value)}
         if is_cache(value) or _is_cache_layer(value):
             if not caches:
                 return {"object": type_name(value)}
             return self._attributes(vars(value), found, depth)
-        if dataclasses.is_dataclass(kind):
+        if dataclasses.is_dataclass(value):
             held = getattr(value, "__dict__", {})
             if any(isinstance(part, torch.Tensor) for part in held.values()):
                 return self._attributes(held, found, depth)
@@ -141,7 +174,7 @@ class Encoder:
 
     def _attributes(self, values: Mapping[str, Any], found: list[torch.Tensor], depth: int) -> Any:
         kept = {k: v for k, v in values.items() if not k.startswith("_")}
-        return {"dict": {k: self.encode(v, found, caches=True, depth=depth + 1) for k, v in kept.items()}}
+        return {"dict": {k: self.encode(v, found, True, depth + 1) for k, v in kept.items()}}
 
 
 def _is_cache_layer(value: object) -> bool:

@@ -70,11 +70,34 @@ NOT_OPERATIONS = frozenset(
 )
 """Functions that compute nothing: called, never recorded."""
 
+HANDS_OUT_MEMORY = frozenset({"data_ptr", "untyped_storage"})
+"""Those of them through which a tensor's memory can be written to unseen."""
+
 UNINITIALISED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
 """Functions whose result holds whatever lay in memory."""
 
 TENSOR_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 """Properties of a tensor that give another tensor."""
+
+_NAMES_THAT_READ = """
+    add sub subtract rsub mul multiply div true_divide floor_divide remainder pow neg abs
+    matmul mm bmm addmm einsum outer
+    eq ne gt ge lt le greater less logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+    __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __rdiv__ __floordiv__ __rfloordiv__
+    __mod__ __pow__ __rpow__ __matmul__ __rmatmul__ __neg__ __invert__ __and__ __or__ __xor__
+    __eq__ __ne__ __gt__ __ge__ __lt__ __le__ __getitem__ __bool__ __int__ __float__ __index__ item tolist
+    view view_as reshape transpose permute unsqueeze squeeze flatten unflatten expand expand_as narrow select t
+    split chunk unbind cat stack repeat repeat_interleave contiguous clone detach
+    to type float half bfloat16 double long int bool
+    exp log sqrt rsqrt sin cos sigmoid tanh softmax log_softmax softplus square reciprocal clamp
+    mean sum prod amax amin max min argmax topk sort argsort cumsum any all
+    where gather scatter index_select masked_fill take_along_dim one_hot triu tril
+    zeros_like ones_like full_like arange zeros ones full
+    linear conv1d layer_norm rms_norm gelu scaled_dot_product_attention
+"""
+_TORCH = frozenset({"torch.", "torch.Tensor.", "torch.nn.functional."})
+READ_ONLY = frozenset(_NAMES_THAT_READ.split())
+"""Functions of torch that never write to what they read, except to what is handed to them as ``out``."""
 
 _OPERATORS = {
     "add": "__add__",
@@ -125,10 +148,11 @@ class TorchFunction:
         short: last part of ``name``.
         kind: ``pass`` (never recorded), ``record`` (if it gives or writes tensors), ``read`` (always recorded).
         uninitialised: whether its result holds whatever lay in memory.
+        read_only: whether it is known by its name to write to no argument but ``out``.
         writes: whether it is known by its name to write to its first argument.
     """
 
-    __slots__ = ("kind", "name", "operator_name", "short", "uninitialised", "writes")
+    __slots__ = ("kind", "name", "operator_name", "read_only", "short", "uninitialised", "writes")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         name = public_name(function)
@@ -145,6 +169,7 @@ class TorchFunction:
         elif self.short in DATA_READERS:
             self.kind = "read"
         self.uninitialised = self.short in UNINITIALISED
+        self.read_only = self.short in READ_ONLY and name.removesuffix(self.short) in _TORCH
         self.name = name
         self.operator_name = name.removesuffix(self.short) + _OPERATORS.get(self.short, self.short)
         self.writes = (
@@ -170,10 +195,15 @@ def public_name(function: Callable[..., Any]) -> str:
 KNOWN: dict[Callable[..., Any], TorchFunction] = {}
 """What :func:`torch_function` worked out so far."""
 
+PASSED: set[Callable[..., Any]] = set()
+"""Those of them that are never recorded and need not be watched either."""
+
 
 def torch_function(function: Callable[..., Any]) -> TorchFunction:
     """What is known of ``function``; worked out once."""
     known = KNOWN.get(function)
     if known is None:
         known = KNOWN[function] = TorchFunction(function)
+        if known.kind == "pass" and known.short not in HANDS_OUT_MEMORY:
+            PASSED.add(function)
     return known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -12,12 +13,18 @@ from torch.overrides import TorchFunctionMode
 
 from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
 from openmodelatlas.capture.child.encode import TENSORS, Encoder
-from openmodelatlas.capture.child.functions import KNOWN, TorchFunction, torch_function
+from openmodelatlas.capture.child.functions import KNOWN, PASSED, TorchFunction, torch_function
 from openmodelatlas.capture.child.meta import MetaFunctions
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
 from openmodelatlas.capture.recording import Operation
 
-_NONE: list[torch.Tensor] = []
+_SEQUENCES = (list, tuple)
+_NESTED = (torch.Tensor, list, tuple)
+
+# Shared by the records that have none of these, and never written to.
+_NO_TENSORS: list[torch.Tensor] = []
+_NO_NUMBERS: list[int] = []
+_NO_KEYWORDS: dict[str, Any] = {}
 
 
 class OperationMode(TorchFunctionMode):
@@ -26,23 +33,24 @@ class OperationMode(TorchFunctionMode):
     def __init__(self, recorder: OperationRecorder) -> None:
         super().__init__()
         self._recorder = recorder
+        self._tracer = recorder.tracer
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        recorder = self._recorder
-        known = KNOWN.get(func) or torch_function(func)
-        tracer = recorder.tracer
-        if known.kind == "pass" or not tracer.stack:
+        # Without variables of its own: it starts under the trace function, for which Python looks each of them up, and
+        # one without a value costs an exception.
+        if func not in KNOWN:
+            torch_function(func)
+        if func in PASSED or not self._tracer.stack:
             return func(*args, **kwargs) if kwargs else func(*args)
-        follow = tracer.function
-        if sys.gettrace() is not follow:
-            tracer.note(REPLACED)
+        if sys.gettrace() is not self._tracer.function:
+            self._tracer.note(REPLACED)
         sys.settrace(None)
         try:
-            return recorder.run(known, func, args, kwargs or {}, sys._getframe(1))
+            return self._recorder.run(func, args, kwargs or _NO_KEYWORDS, sys._getframe(1))
         finally:
-            sys.settrace(follow)
+            sys.settrace(self._tracer.function)
 
 
 class OperationRecorder:
@@ -61,14 +69,7 @@ class OperationRecorder:
         self._encoder = encoder
         self._tensors = tensors
 
-    def run(
-        self,
-        known: TorchFunction,
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        frame: FrameType,
-    ) -> Any:
+    def run(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
         """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
         tracer = self.tracer
         call: RunningCall | None = tracer.stack[-1]
@@ -79,6 +80,10 @@ class OperationRecorder:
         running = call.running
         site = running.sites.get(frame.f_lasti) if running is not None and call.frame is frame else None
         span, is_operator = site or tracer.site(call)
+        known = KNOWN[func]
+        if known.kind == "pass":
+            self._tensors.expose([value for value in args if isinstance(value, torch.Tensor)])
+            return func(*args, **kwargs)
         name = known.operator_name if is_operator else known.name
         if self._meta is not None:
             func = self._meta.function(known, func)
@@ -94,40 +99,28 @@ class OperationRecorder:
         span: int,
     ) -> Any:
         """Call ``func`` in the innermost running call; ``known`` is ``None`` for kernels, which are always recorded."""
-        tracer, tensors, encode = self.tracer, self._tensors, self._encoder.encode
+        tracer, tensors = self.tracer, self._tensors
         call = tracer.stack[-1]
         step = len(call.trace)
         order = tracer.order
         tracer.order = order + 1
         found: list[torch.Tensor] = []
-        arguments = self._positional(args, found)
-        keywords = {key: encode(value, found) for key, value in kwargs.items()} if kwargs else {}
-        try:
-            versions = [tensor._version for tensor in found]
-        except RuntimeError:  # inference tensors
-            versions = [version_of(tensor) for tensor in found]
-        result = func(*args, **kwargs) if kwargs else func(*args)
-        if known is not None and known.uninitialised:
-            _clear(result)
-        try:
-            written = [tensor._version for tensor in found] != versions
-        except RuntimeError:
-            written = True
-        if written or "out" in kwargs or (known is not None and known.writes):
-            changed = self._written(known, found, versions, args, kwargs, result)
+        arguments, keywords = self._encoded(args, kwargs, found)
+        if known is not None and known.read_only and "out" not in kwargs:
+            result, changed = func(*args, **kwargs) if kwargs else func(*args), _NO_TENSORS
         else:
-            changed = _NONE
+            result, changed = self._watched(known, func, args, kwargs, found)
         encoded: Any = None
-        if not changed and type(result) is torch.Tensor and id(result) not in tensors.numbers:
+        previous = _NO_NUMBERS
+        if not changed and type(result) is torch.Tensor and id(result) not in tensors.references:
             outputs = [tensors.enter(result, "operation", len(self.operations), "", found)]
-            previous: list[int] = []
         else:
             outputs, previous = [], []
             result = self._enter_results(result, found, changed, outputs, previous)
             if changed:
                 self._enter_writes(changed, outputs, previous)
             if not outputs:
-                encoded = encode(result, [])
+                encoded = self._encoder.encode(result, [])
         if outputs or known is None or known.kind == "read":
             self.operations.append(
                 Operation(
@@ -145,7 +138,9 @@ class OperationRecorder:
             )
         return result
 
-    def _positional(self, args: tuple[Any, ...], found: list[torch.Tensor]) -> list[Any]:
+    def _encoded(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: list[torch.Tensor]
+    ) -> tuple[list[Any], dict[str, Any]]:
         references, encode = self._tensors.references, self._encoder.encode
         arguments: list[Any] = []
         for value in args:
@@ -154,7 +149,29 @@ class OperationRecorder:
                 arguments.append(reference)
             else:
                 arguments.append(encode(value, found))
-        return arguments
+        return arguments, {key: encode(value, found) for key, value in kwargs.items()} if kwargs else _NO_KEYWORDS
+
+    def _watched(
+        self,
+        known: TorchFunction | None,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        found: list[torch.Tensor],
+    ) -> tuple[Any, list[torch.Tensor]]:
+        """Call a function that may write to what it reads; its result and the written inputs (see :meth:`_written`)."""
+        if self._tensors.keeps_values:
+            self._tensors.expose(found)
+        versions = [version_of(tensor) for tensor in found]
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if known is not None and known.uninitialised:
+            _clear(result)
+        if self._tensors.keeps_values:
+            self._tensors.expose(_flatten(result))
+        unchanged = versions == [version_of(tensor) for tensor in found]
+        if unchanged and "out" not in kwargs and (known is None or not known.writes):
+            return result, _NO_TENSORS
+        return result, self._written(known, found, versions, args, kwargs, result)
 
     def _written(
         self,
@@ -166,13 +183,7 @@ class OperationRecorder:
         result: Any,
     ) -> list[torch.Tensor]:
         """The inputs that were written to: one per storage; views that changed with it are found afterwards."""
-        try:
-            changed = [tensor._version for tensor in found] != versions
-        except RuntimeError:  # inference tensors
-            changed = True
-        written: list[torch.Tensor] = []
-        if changed:
-            written = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
+        written = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
         if not written:
             if known is not None and known.writes and args and isinstance(args[0], torch.Tensor):
                 return [args[0]]
@@ -200,9 +211,9 @@ class OperationRecorder:
     ) -> Any:
         if isinstance(result, torch.Tensor):
             return self._enter_result(result, found, written, outputs, previous)
-        if isinstance(result, list | tuple) and any(isinstance(item, torch.Tensor | list | tuple) for item in result):
+        if isinstance(result, _SEQUENCES) and any(isinstance(item, _NESTED) for item in result):
             items = [self._enter_results(item, found, written, outputs, previous) for item in result]
-            if all(new is old for new, old in zip(items, result, strict=True)):
+            if all(map(operator.is_, items, result)):
                 return result
             if type(result) in {list, tuple}:
                 return type(result)(items)
@@ -264,6 +275,6 @@ def _clear(result: Any) -> None:
 def _flatten(value: Any) -> list[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         return [value]
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEQUENCES):
         return [tensor for item in value for tensor in _flatten(item)]
     return []

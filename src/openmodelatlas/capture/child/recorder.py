@@ -174,7 +174,7 @@ class Recorder:
             )
             if self._layers is not None:
                 self._layers.finish()
-            values = {str(number): value for number, value in self._tensors.values.items()}
+            values = {str(number): value for number, value in self._tensors.values().items()}
             self._tracer.forget()
             self._tensors.forget()
         return recording, values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
 import torch
@@ -20,15 +20,6 @@ RELEASE_AFTER = 2**28
 """Bytes of new storages after which the memory of tensors that nobody uses any more is given back."""
 
 _OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
-_DTYPE_NAMES: dict[torch.dtype, str] = {}
-
-
-def name_of_dtype(dtype: torch.dtype) -> str:
-    """``float32`` for ``torch.float32``, without formatting it anew each time."""
-    name = _DTYPE_NAMES.get(dtype)
-    if name is None:
-        name = _DTYPE_NAMES[dtype] = dtype_name(dtype)
-    return name
 
 
 def version_of(tensor: torch.Tensor) -> int:
@@ -64,23 +55,26 @@ class TensorTable:
 
     Must be used with torch functions disabled: reading a size of a tensor would be recorded otherwise.
 
+    Values are kept without copying them as long as nothing can have changed them: a tensor is copied when a function
+    that may write, or hand its memory to others, meets a tensor of the same storage (:meth:`expose`).
+
     Attributes:
-        numbers: current number of every tensor object by ``id``.
-        references: the same as recordings refer to it, ``{"tensor": number}``.
-        values: contiguous copies by number, filled only if ``keep_values``; none for tensors on the meta device.
+        references: every tensor object by ``id`` as recordings refer to it: ``{"tensor": current number}``.
+        keeps_values: whether values are kept; none are for tensors on the meta device.
     """
 
     def __init__(self, *, keep_values: bool) -> None:
-        self.values: dict[int, torch.Tensor] = {}
-        self._keep_values = keep_values
-        self.numbers: dict[int, int] = {}
+        self.keeps_values = keep_values
         self.references: dict[int, dict[str, int]] = {}
         self._kept: list[torch.Tensor] = []
         self._described: list[Tensor] = []
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
-        self._versions: dict[int, int] = {}
         self._fresh_bytes = 0
+        self._values: dict[int, torch.Tensor] = {}
+        self._uncopied: dict[int, int] = {}  # number to place in _kept
+        self._exposed: set[int] = set()
+        self._versions: dict[int, int] = {}
 
     @property
     def count(self) -> int:
@@ -91,17 +85,42 @@ class TensorTable:
         """What is known of a tensor."""
         return self._described[number]
 
+    def values(self) -> dict[int, torch.Tensor]:
+        """The kept values by number."""
+        return self._values | {number: self._kept[place].detach() for number, place in self._uncopied.items()}
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Keep the values of these tensors no longer."""
+        for number in numbers:
+            if self._uncopied.pop(number, None) is None:
+                self._values.pop(number, None)
+
     def keep_again(self, numbers: Set[int]) -> None:
-        """Keep values that were taken out of :attr:`values`, of the tensors that nothing has written to since."""
+        """Keep values that were dropped, of the tensors that nothing has written to since."""
         for tensor in self._kept:
-            number = self.numbers[id(tensor)]
-            version = self._versions.get(number, -1)
-            if number in numbers and number not in self.values and version >= 0 and version == version_of(tensor):
-                self._keep(number, tensor)
+            number = self.number(tensor)
+            if number in numbers and number not in self._values and number not in self._uncopied:
+                version = self._versions.get(number, -1)
+                if version >= 0 and version == version_of(tensor):
+                    self._values[number] = _copy(tensor)
+
+    def expose(self, tensors: Iterable[torch.Tensor]) -> None:
+        """From now on the memory of these tensors may change unseen: copy what lies in it, and what ever will."""
+        if not self.keeps_values:
+            return
+        for tensor in tensors:
+            storage = storage_of(tensor)
+            if storage and storage not in self._exposed:
+                self._exposed.add(storage)
+                for other in self._sharing.get(storage, ()):
+                    number = self.number(other)
+                    if self._uncopied.pop(number, None) is not None:
+                        self._values[number] = _copy(other)
 
     def known(self, tensor: torch.Tensor) -> int | None:
         """Current number of ``tensor``, ``None`` if it was never seen."""
-        return self.numbers.get(id(tensor))
+        reference = self.references.get(id(tensor))
+        return None if reference is None else reference["tensor"]
 
     def described(self) -> list[Tensor]:
         """All tensors so far, in order of their numbers."""
@@ -109,11 +128,11 @@ class TensorTable:
 
     def number(self, tensor: torch.Tensor) -> int:
         """Current number of ``tensor``; one never seen is entered as coming from outside."""
-        known = self.numbers.get(id(tensor))
-        if known is None:
-            with torch._C.DisableTorchFunction():
-                known = self.enter(tensor, "outside", -1)
-        return known
+        known = self.references.get(id(tensor))
+        if known is not None:
+            return known["tensor"]
+        with torch._C.DisableTorchFunction():
+            return self.enter(tensor, "outside", -1)
 
     def enter(
         self, tensor: torch.Tensor, origin: Origin, index: int, name: str = "", inputs: Sequence[torch.Tensor] = ()
@@ -139,26 +158,24 @@ class TensorTable:
             self._kept.append(tensor)
         else:
             base = self._base(tensor, storage, sharing, inputs)
-            if id(tensor) not in self.numbers:
+            if id(tensor) not in self.references:
                 sharing.append(tensor)
                 self._kept.append(tensor)
-        self.numbers[id(tensor)] = number
         self.references[id(tensor)] = {"tensor": number}
         self._storages.append(storage)
-        dtype = _DTYPE_NAMES.get(tensor.dtype) or name_of_dtype(tensor.dtype)
-        self._described.append(Tensor(list(tensor.shape), dtype, origin, index, name, base))
-        if self._keep_values:
-            self._keep(number, tensor)
+        self._described.append(Tensor(list(tensor.shape), dtype_name(tensor.dtype), origin, index, name, base))
+        if self.keeps_values:
+            self._keep(number, tensor, storage)
         return number
 
     def _base(
         self, tensor: torch.Tensor, storage: int, sharing: list[torch.Tensor], inputs: Sequence[torch.Tensor]
     ) -> int:
         for source in inputs:
-            number = self.numbers[id(source)]
+            number = self.references[id(source)]["tensor"]
             if source is not tensor and self._storages[number] == storage:
                 return number
-        return -1 if sharing[0] is tensor else self.numbers[id(sharing[0])]
+        return -1 if sharing[0] is tensor else self.number(sharing[0])
 
     def others_written(self, tensor: torch.Tensor) -> list[torch.Tensor]:
         """Tensor objects still in use elsewhere whose elements overlap those of ``tensor``, which was written to."""
@@ -175,6 +192,8 @@ class TensorTable:
         for storage, sharing in list(self._sharing.items()):
             if any(sys.getrefcount(tensor) > _OWN_REFERENCES for tensor in sharing):
                 continue
+            if any(self.number(tensor) in self._uncopied for tensor in sharing):
+                continue
             memory = sharing[0].untyped_storage()
             # One use for each tensor and one for ``memory``; others are arrays, or tensors that C++ or nobody told of.
             if memory.device.type != "cpu" or not memory.resizable():
@@ -183,27 +202,35 @@ class TensorTable:
                 continue
             memory.resize_(0)
             del self._sharing[storage]
+            self._exposed.discard(storage)
             for tensor in sharing:
-                self._versions.pop(self.numbers[id(tensor)], None)
+                self._versions.pop(self.number(tensor), None)
 
     def forget(self) -> None:
         """Let go of every tensor."""
-        self.numbers = {}
         self.references = {}
-        self.values = {}
         self._kept = []
         self._described = []
         self._storages = []
         self._sharing = {}
+        self._values = {}
+        self._uncopied = {}
         self._versions = {}
 
-    def _keep(self, number: int, tensor: torch.Tensor) -> None:
-        if tensor.device.type == "meta" or tensor.layout is not torch.strided:
+    def _keep(self, number: int, tensor: torch.Tensor, storage: int) -> None:
+        if tensor.is_meta or tensor.layout is not torch.strided:
             return
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return
-        self.values[number] = tensor.detach().clone(memory_format=torch.contiguous_format)
+        if storage and storage not in self._exposed and self._kept[-1] is tensor:
+            self._uncopied[number] = len(self._kept) - 1
+        else:
+            self._values[number] = _copy(tensor)
         self._versions[number] = version_of(tensor)
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
