@@ -25,6 +25,8 @@ from openmodelatlas.capture.recording import Recording
 from openmodelatlas.capture.run import Capture
 from openmodelatlas.drawing.draw import draw
 from openmodelatlas.drawing.engine import check_engine
+from openmodelatlas.drawing.formulas import every_latex
+from openmodelatlas.drawing.typesetter import Typesetter
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Document, Provenance
 from openmodelatlas.graph.invariants import check as check_invariants
@@ -67,6 +69,12 @@ class Stages:
         Raises:
             ShapeError, GraphError, BundleError: see the stages.
         """
+        with Typesetter() as typesetter:
+            return self._write(captured, typesetter, key=key, home=home, report=report)
+
+    def _write(
+        self, captured: Capture, typesetter: Typesetter, *, key: str, home: Path, report: Callable[[Progress], None]
+    ) -> Path:
         report(Progress("Solving shapes, folding layers", 0, 0))
         recordings = list(captured.recordings.values())
         document = build_document(subject(self._target), recordings, captured.summary, self._preparation)
@@ -74,10 +82,11 @@ class Stages:
         texts = _texts(captured)
         report(Progress("Naming, evaluating formulas", 0, 0))
         knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
+        typesetter.set(every_latex(knowledge))  # beside what is done until diagrams are drawn
         document, knowledge = _readdressed(document, knowledge)
         check_invariants(document)
         report(Progress("Drawing diagrams, setting formulas", 0, 0))
-        drawings = draw(document, knowledge)
+        drawings = draw(document, knowledge, typesetter)
         document, kept = with_values(with_notes(document, knowledge, drawings), captured.values)
         report(Progress("Writing the atlas", 0, 0))
         return store.write(

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.drawing.boxes import BoxWriter
 from openmodelatlas.drawing.compose import Composer
 from openmodelatlas.drawing.drawing import Drawing, Drawings
-from openmodelatlas.drawing.engine import Engine
 from openmodelatlas.drawing.flow import read_flow, titles
 from openmodelatlas.drawing.formulas import every_latex
 from openmodelatlas.drawing.spine import read_level
+from openmodelatlas.drawing.typesetter import Typesetter
 from openmodelatlas.graph.document import Document
 
 
-def draw(document: Document, knowledge: Knowledge) -> Drawings:
+def draw(document: Document, knowledge: Knowledge, typesetter: Typesetter | None = None) -> Drawings:
     """The diagram of every level (every node with something other than tensors inside), and every formula as HTML.
+
+    Args:
+        document: facts.
+        knowledge: of its nodes.
+        typesetter: one that may have begun with the formulas already; by default one is started.
 
     Raises:
         DrawingError: formulas cannot be set here; the advice says what to install.
     """
+    if typesetter is None:
+        with Typesetter() as started:
+            return draw(document, knowledge, started)
     notes: list[str] = []
-    with ThreadPoolExecutor(max_workers=1) as beside:  # V8 sets formulas while Python lays out
-        setting = beside.submit(_set_formulas, list(every_latex(knowledge)))
-        levels = draw_levels(document, knowledge, notes)
-        formulas, refused = setting.result()
+    setting = typesetter.set(every_latex(knowledge))  # beside the layout
+    levels = draw_levels(document, knowledge, notes)
+    formulas, refused = setting.result()
     return Drawings(levels=levels, formulas=formulas, notes=(*notes, *refused))
-
-
-def _set_formulas(latex: list[str]) -> tuple[dict[str, str], list[str]]:
-    if not latex:
-        return {}, []
-    with Engine() as engine:
-        return engine.set(latex)
 
 
 def draw_levels(document: Document, knowledge: Knowledge, notes: list[str] | None = None) -> dict[str, Drawing]:

@@ -26,6 +26,9 @@ _SECONDS = 30.0
 
 _BATCH = 400
 
+_FLAGS = ("--no-opt", "--always-sparkplug")
+"""An atlas' formulas are set in a fifth less time if V8 compiles at once and leaves thorough compilation (measured)."""
+
 _SET = r"""
 function setAll(text) {
   const options = {
@@ -57,7 +60,7 @@ class Engine:
 
     def __init__(self) -> None:
         try:
-            from py_mini_racer import MiniRacer
+            from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
         except ImportError as error:
             raise DrawingError(
                 "Formulas cannot be set: mini-racer is not installed.", advice="pip install 'openmodelatlas[capture]'"
@@ -70,9 +73,11 @@ class Engine:
                 where=str(KATEX),
                 advice="Install openmodelatlas anew, or run `python hatch_build.py` in a checkout.",
             ) from error
+        self._answers: dict[str, tuple[str | None, str | None]] = {}
         # A thread of its own: where an event loop runs, as in notebooks, mini-racer waits for that loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="katex")
         try:
+            init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
             self._context: Any = self._run(MiniRacer)
             self._run(
                 self._context.eval,
@@ -104,19 +109,20 @@ class Engine:
     def set(self, latex: Iterable[str]) -> tuple[dict[str, str], list[str]]:
         r"""HTML (with MathML for screen readers) of each formula, and a note for each that could not be set.
 
+        What was set before is not set again.
+
         Those that cannot be set (too long, unknown commands, anything that is not mathematics, such as links) are
         escaped text.
         """
         wanted = list(dict.fromkeys(latex))
-        short = [each for each in wanted if len(each) <= MOST_CHARACTERS]
-        answers = [
-            answer for first in range(0, len(short), _BATCH) for answer in self._set(short[first : first + _BATCH])
-        ]
-        found = dict(zip(short, answers, strict=True))
+        short = [each for each in wanted if len(each) <= MOST_CHARACTERS and each not in self._answers]
+        for first in range(0, len(short), _BATCH):
+            batch = short[first : first + _BATCH]
+            self._answers.update(zip(batch, self._set(batch), strict=True))
         formulas: dict[str, str] = {}
         notes: list[str] = []
         for each in wanted:
-            made, reason = found.get(each, (None, f"longer than {MOST_CHARACTERS:,} characters"))
+            made, reason = self._answers.get(each, (None, f"longer than {MOST_CHARACTERS:,} characters"))
             if made is None:
                 made = f'<span class="latex">{html.escape(each)}</span>'
                 shown = each if len(each) <= 80 else f"{each[:79]}…"

@@ -23,7 +23,7 @@ def every_latex(knowledge: Knowledge) -> Iterator[str]:
         name for known in knowledge.nodes.values() for name in (known.mechanism, *known.mechanisms) if name is not None
     }
     names |= {difference.mechanism for known in knowledge.nodes.values() for difference in known.differences}
-    yield from _of_mechanisms(names)
+    yield from latex_of_mechanisms(names)
 
 
 def _of_node(known: NodeKnowledge) -> Iterator[str]:
@@ -44,12 +44,13 @@ def _of_node(known: NodeKnowledge) -> Iterator[str]:
             yield from in_text(text)
 
 
-def _of_mechanisms(names: Iterable[str]) -> Iterator[str]:
+def latex_of_mechanisms(names: Iterable[str] | None = None) -> Iterator[str]:
+    """What the pages of mechanisms set; by default of all in the catalogue."""
     try:
         entries = load().mechanisms
     except CatalogueError:  # what cannot be read of it is told by who shows it
         return
-    for name in sorted(names):
+    for name in sorted(entries if names is None else names):
         entry = entries.get(name)
         if entry is None:
             continue
@@ -71,6 +72,8 @@ def without_marks(latex: str) -> str:
 
 def in_text(text: str) -> Iterator[str]:
     """What stands between dollar signs, outside of code between backticks."""
+    if "$" not in text:
+        return
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts = [text]
