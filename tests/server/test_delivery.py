@@ -108,7 +108,13 @@ def test_what_is_made_of_an_atlas_is_served(server: AtlasServer) -> None:
         ("/sample/mechanisms/residual-addition/", 404),
         ("/mechanisms/nothing/", 404),
         ("/mechanisms/residual-addition/deeper/", 404),
-        ("/mechanisms/residual-addition/index.json", 404),
+        ("/mechanisms/index.md", 200),
+        ("/mechanisms/residual-addition/index.json", 200),
+        ("/known-sum/mechanisms.json", 200),
+        ("/known-sum/mechanisms/residual-addition.md", 200),
+        ("/sample/mechanisms/index.json", 404),
+        ("/mechanisms/nothing/index.md", 404),
+        ("/mechanisms/residual-addition/diagram.svg", 404),
     ],
 )
 def test_pages_of_mechanisms(server: AtlasServer, path: str, status: int) -> None:

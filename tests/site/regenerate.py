@@ -18,6 +18,9 @@ CASES = {
     "branch": "running-sum/layers/first/add-attention-update",
     "known": "known-sum/layers/first/add-attention-update",
     "known-tensor": "known-sum/layers/first/running",
+    "mechanisms": "mechanisms",
+    "mechanism": "mechanisms/residual-addition",
+    "mechanism-of-model": "known-sum/mechanisms/residual-addition",
 }
 
 

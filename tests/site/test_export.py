@@ -34,9 +34,9 @@ def test_every_page_has_its_twins(samples: list[Any], site: Path) -> None:
     files = set(_files(site))
     expected = {"index.html", MARKER, *(f"_assets/{name}" for name in assets())}
     assert {"_assets/atlas.css", "_assets/icon.svg"} <= expected
-    expected |= {f"{place}mechanisms/index.html" for place in ("", "known-sum/")}
-    expected |= {f"{place}mechanisms/residual-addition/index.html" for place in ("", "known-sum/")}
-    expected.add("mechanisms/layer-norm/index.html")
+    folders = {f"{place}mechanisms" for place in ("", "known-sum/")}
+    folders |= {f"{place}mechanisms/residual-addition" for place in ("", "known-sum/")} | {"mechanisms/layer-norm"}
+    expected |= {f"{folder}/index.{form}" for folder in folders for form in ("html", "md", "json")}
     for atlas in samples:
         expected |= {f"_assets/math/{atlas.document.model}.css", f"_assets/search/{atlas.document.model}.js"}
         expected.add(f"{atlas.document.model}/contents/index.html")
@@ -63,6 +63,16 @@ def test_every_relative_link_leads_to_a_file(site: Path) -> None:
                 assert (path.parent / link).is_file(), f"{path}: {link}"
                 count += 1
     assert count > 1000
+
+
+def test_twins_are_linked_and_advertised(site: Path) -> None:
+    """On every page that has them, and on no other."""
+    for path in site.rglob("index.html"):
+        text = path.read_text("utf-8")
+        for form, kind in (("md", "text/markdown"), ("json", "application/json")):
+            has = path.with_suffix(f".{form}").is_file()
+            assert (f'<link rel="alternate" type="{kind}" href="index.{form}">' in text) == has, path
+            assert (f'<a href="index.{form}">' in text) == has, path
 
 
 def test_golden_pages(site: Path) -> None:

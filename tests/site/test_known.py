@@ -15,7 +15,6 @@ from openmodelatlas.annotation.knowledge import FormulaCheck
 from openmodelatlas.site.knowing import verdict
 from openmodelatlas.site.latex import readable, readable_latex, split, without_marks
 from openmodelatlas.site.markdown import render_markdown
-from openmodelatlas.site.mechanism_pages import MechanismPages
 from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.search import search_file, search_script
@@ -113,7 +112,7 @@ def test_markdown_and_terminal_say_it_too(builder: PageBuilder) -> None:
         "- in: $\\bar{s}_n$ `running` `[B batch, T positions, 7168 d]`",
         "## Explanation",
         "costs \\$5 and `nothing` else",
-        "LayerNorm: The mean is not taken off.",
+        "[LayerNorm](../../../../mechanisms/layer-norm/index.md): The mean is not taken off.",
     ):
         assert expected in text
     out = io.StringIO()
@@ -153,21 +152,6 @@ def test_formulas_in_plain_characters() -> None:
     assert readable_latex(r"y=\frac{x}{\sqrt{\epsilon}}\odot\gamma") == "y = (x / (√(ε))) ⊙ γ"
     assert readable_latex(MARKED) == "s'_n = s̄_n + Δ_attn"
     assert readable("so $a=b$ in `f(x)`") == "so a = b in f(x)"
-
-
-def test_mechanisms_have_pages_of_their_own(samples: list[Any]) -> None:
-    pages = dict(MechanismPages([PageBuilder(atlas) for atlas in samples]).pages())
-    assert set(pages) == {
-        "mechanisms",
-        "mechanisms/residual-addition",
-        "mechanisms/layer-norm",
-        "known-sum/mechanisms",
-        "known-sum/mechanisms/residual-addition",
-    }
-    one = pages["mechanisms/residual-addition"]
-    assert f'href="../../known-sum/{ADD}/index.html"' in one
-    assert "checked: largest relative error 3e-16" in one
-    assert "When porting" in one
 
 
 def test_search_finds_everything(samples: list[Any]) -> None:

@@ -20,7 +20,7 @@ from openmodelatlas.site.assets import asset, content_type
 from openmodelatlas.site.html import SiteHtml
 from openmodelatlas.site.listing import Listing, list_atlas, unreadable
 from openmodelatlas.site.markdown import render_markdown
-from openmodelatlas.site.mechanism_pages import MechanismPages
+from openmodelatlas.site.mechanism_pages import FORMS, MechanismPages
 from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.paths import ASSETS, CONTENTS, MECHANISMS, address_in, page_folder
@@ -192,11 +192,10 @@ class Pages:
         else:
             pages = opened.mechanisms = opened.mechanisms or MechanismPages([opened.builder], opened.models)
         name = rest[0] if rest and rest[0] else None
-        if form != "html" or len(rest) > 1 or not pages.any or (name is not None and not pages.has(name, model)):
+        if form not in FORMS or len(rest) > 1 or not pages.any or (name is not None and not pages.has(name, model)):
             links = [("Models", "/")]
             return self._message(404, "There is no such page", "No atlas that is built has this mechanism.", links)
-        html = pages.index(model) if name is None else pages.mechanism(name, model)
-        return _asset(html.encode("utf-8", errors="replace"), HTML)
+        return _asset(pages.text(form, name, model).encode("utf-8", errors="replace"), _TYPES[form])
 
     def _all_mechanisms(self) -> MechanismPages:
         every = [opened for opened in map(self._whole, self._shown()) if opened is not None]

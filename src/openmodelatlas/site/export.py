@@ -104,6 +104,6 @@ def _write_rest(writer: SiteWriter, folder: Path) -> None:
     mechanisms = MechanismPages(writer.builders)
     listing = SiteHtml().index([list_atlas(builder) for builder in writer.builders], has_mechanisms=mechanisms.any)
     write(folder / "index.html", encode(listing))
-    for place, html in mechanisms.pages():
-        write(folder / place / "index.html", encode(html))
+    for path, text in mechanisms.files():
+        write(folder / path, encode(text))
     writer.write_files()

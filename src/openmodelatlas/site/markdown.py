@@ -15,12 +15,13 @@ from openmodelatlas.site.fields import (
     PageChild,
     PageDimension,
     PageInput,
+    PageMechanism,
     PageOutput,
     PageParameter,
 )
 from openmodelatlas.site.knowing import places_text
 from openmodelatlas.site.latex import split, without_marks
-from openmodelatlas.site.paths import page_folder, to_root
+from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import bare_name, lines_text, one_line, safe_url, short_revision
 
@@ -56,6 +57,20 @@ def math(latex: str) -> str:
     return code(joined) if "$" in joined or "`" in joined else f"${joined}$"
 
 
+def formula_block(latex: str) -> str:
+    """LaTeX on lines of its own; as code where :func:`math` would give that."""
+    joined = " ".join(latex.split())
+    return code(joined) if "$" in joined or "`" in joined else f"$$\n{joined}\n$$"
+
+
+def web_link(label: str, url: str | None) -> str:
+    """A link to another site; the label alone if the address is not one of the web."""
+    safe = safe_url(url)
+    if safe is None:
+        return plain(label)
+    return f"[{plain(label)}](<{safe.replace('>', '%3E').replace('<', '%3C')}>)"
+
+
 def code(text: str) -> str:
     """Text as inline code, whatever ticks are in it, on one line."""
     joined = " ".join(text.split())
@@ -72,6 +87,11 @@ def block(text: str, language: str = "") -> str:
 
 def _link(page: Page, address: str, label: str) -> str:
     return f"[{plain(label)}]({to_root(page.model, page.address)}{page_folder(page.model, address)}/index.md)"
+
+
+def _mechanism(page: Page, item: PageMechanism, model: str | None) -> str:
+    """A link to the page of a mechanism, within a model or over all."""
+    return f"[{plain(item.title)}]({to_root(page.model, page.address)}{mechanism_folder(model, item.id)}/index.md)"
 
 
 def _links(page: Page, crumbs: Iterable[Crumb]) -> str:
@@ -95,7 +115,7 @@ def _head(page: Page) -> Iterator[str]:
         facts.append(layers_text(page.layers.members))
     yield " — ".join(facts)
     kinship = [plain(item) for item in (page.role, page.family) if item is not None]
-    kinship += [plain(item.title) for item in (page.mechanism, *page.mechanisms) if item is not None]
+    kinship += [_mechanism(page, item, page.model) for item in (page.mechanism, *page.mechanisms) if item is not None]
     if kinship:
         yield " · ".join(dict.fromkeys(kinship))
     yield plain(page.description)
@@ -106,8 +126,7 @@ def _formulas(page: Page) -> Iterator[str]:
     for formula in page.formulas:
         if formula.mechanism is not None:
             yield f"{plain(formula.mechanism.title)}:"
-        joined = " ".join(formula.latex.split())
-        yield code(joined) if "$" in joined or "`" in joined else f"$$\n{joined}\n$$"
+        yield formula_block(formula.latex)
         detail = f" ({plain(formula.check.detail)})" if formula.check.detail else ""
         yield f"{plain(formula.check.text)}{detail}"
         if formula.terms:
@@ -125,7 +144,7 @@ def _explanation(page: Page) -> Iterator[str]:
         yield "## Otherwise than usual"
         for item in page.differences:
             where = f" ({plain(places_text(item.spans))})" if item.spans else ""
-            yield f"{plain(item.mechanism.title)}: {plain(item.text)}{where}"
+            yield f"{_mechanism(page, item.mechanism, None)}: {plain(item.text)}{where}"
 
 
 def _ports(page: Page) -> Iterator[str]:
@@ -225,7 +244,7 @@ def _parameters(page: Page) -> Iterator[str]:
             )
             for item in page.parameters.tensors
         ]
-        yield _table(("name", "shape", "dtype", "elements"), rows)
+        yield table(("name", "shape", "dtype", "elements"), rows)
 
 
 def _of_owner(page: Page, item: PageParameter) -> str:
@@ -252,7 +271,7 @@ def _inside(page: Page) -> Iterator[str]:
     if not page.children:
         return
     yield "## Inside"
-    yield _table(
+    yield table(
         ("name", "kind", "in the code", "reads from", "gives"), (_child_row(page, child) for child in page.children)
     )
 
@@ -272,7 +291,8 @@ def _child_row(page: Page, child: PageChild) -> tuple[str, ...]:
     return (_link(page, child.address, name) + latex + note, child.kind, symbol, reads, "; ".join(gives))
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table; what would end a cell is escaped."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         # A bar inside code would still end the cell.
@@ -302,10 +322,7 @@ def _sources(page: Page) -> Iterator[str]:
         title = "Direct evidence" if source.kind == "direct" else f"Contextual evidence from {source.origin}"
         yield f"### {plain(title)}"
         yield plain(source.claim)
-        revision = plain(short_revision(source.revision))
-        url = safe_url(source.url)
-        if url is not None:
-            revision = f"[{revision}](<{url.replace('>', '%3E').replace('<', '%3C')}>)"
+        revision = web_link(short_revision(source.revision), source.url)
         where = f"{plain(source.id)} · {plain(source.repository)} / {code(source.file)}"
         yield f"{where}\\\nPinned revision {revision} · {lines_text(source.lines)} · sha256 {plain(source.sha256[:16])}"
         # The direct evidence is the code above; repeating it here would only double the page.
@@ -331,7 +348,7 @@ def _about(page: Page) -> Iterator[str]:
             )
             for item in about.constants
         ]
-        yield _table(("number", "operation", "in the code", "layers"), rows)
+        yield table(("number", "operation", "in the code", "layers"), rows)
     if about.sizes:
         yield "## Sizes"
         yield (
@@ -342,7 +359,7 @@ def _about(page: Page) -> Iterator[str]:
             (code(size.symbol), plain(size.name), code(size.key), _number(size.value), _number(size.probe))
             for size in about.sizes
         ]
-        yield _table(("symbol", "what", "key", "published", "in the probe"), sizes)
+        yield table(("symbol", "what", "key", "published", "in the probe"), sizes)
     yield "## Checks"
     words = {True: "holds", False: "fails", None: "not made"}
     yield "\n".join(f"- {words[check.passed]}: {plain(check.name)} — {plain(check.detail)}" for check in about.checks)
