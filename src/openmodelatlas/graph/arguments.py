@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from openmodelatlas.capture.recording import Operation, Recording, Value
+from openmodelatlas.capture.recording import Call, Operation, Recording, Value
 
 Scalar = Any
 _TENSOR = ("tensor",)
@@ -26,8 +26,23 @@ class Reading(NamedTuple):
     names: Sequence[str] = ()
 
 
-def read_operation(operation: Operation) -> Reading:
-    """The arguments of an operation."""
+class Readings(dict[int, Reading]):
+    """The readings of one recording by event, found as they are asked for."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self._recording = recording
+
+    def __missing__(self, event: int) -> Reading:
+        if event >= 0:
+            reading = _read_operation(self._recording.operations[event])
+        else:
+            reading = _read_call(self._recording.calls[~event])
+        self[event] = reading
+        return reading
+
+
+def _read_operation(operation: Operation) -> Reading:
     tensors: list[int] = []
     scalars: list[Scalar] = []
     values: Iterable[Value] = operation.arguments
@@ -40,20 +55,19 @@ def read_operation(operation: Operation) -> Reading:
                 tensors.append(number)
                 scalars.append(_TENSOR)
                 continue
-            tensors += [inner for _, inner in tensors_in(value, 2)]
-        scalars.append(scalar(value))
+            if "list" in value or "dict" in value:
+                tensors += [inner for _, inner in tensors_in(value, 2)]
+        scalars.append(int if type(value) is int else scalar(value))
     return Reading(tensors, tuple(scalars))
 
 
-def read_call(recording: Recording, call: int) -> Reading:
-    """The arguments of a call."""
+def _read_call(call: Call) -> Reading:
     tensors: list[int] = []
     names: list[str] = []
     scalars: list[Scalar] = []
-    for name, value in recording.calls[call].arguments.items():
+    for name, value in call.arguments.items():
         if type(value) is dict:
-            number = value.get("tensor")
-            found = [number] if number is not None else [inner for _, inner in tensors_in(value, 1)]
+            found = [inner for _, inner in tensors_in(value, 1)] if "tensor" not in value else [value["tensor"]]
             tensors += found
             names += [name] * len(found)
         scalars.append(scalar(value))

@@ -116,10 +116,12 @@ class Coverage:
 
     def note(self, tree: Tree) -> None:
         """Adds the lines of one recording."""
-        for index, call in enumerate(tree.recording.calls):
-            key = function_key(tree, index)
-            if key is not None:
-                self.lines[key].update(call.trace)
+        lines = [set[int]() for _ in tree.recording.codes]
+        for call in tree.recording.calls:
+            if call.code >= 0:
+                lines[call.code].update(call.trace)
+        for code, reached in zip(tree.recording.codes, lines, strict=True):
+            self.lines[tree.recording.files[code.file].path, code.name, code.first_line] |= reached
 
     def unreached(self, key: FunctionKey, function: FunctionSyntax) -> list[tuple[int, int, Condition | None]]:
         """Ranges of statements that never ran: first and last line, and the condition that kept them out.

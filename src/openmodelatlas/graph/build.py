@@ -136,7 +136,7 @@ class _Build:
         nodes = self._nodes(drafts, labels, flow, sizes, ownership)
         inputs = external_facts(flow.external, self._trees, sizes, self._roles)
         table.note_use(readers.of_parameters, self._recordings[0].parameters, layer_list)
-        document = self._assemble(nodes, table, inputs, roots, sizes)
+        document = self._assemble(nodes, table, inputs, wiring, sizes)
         invariants.check(document)
         invariants.check_events(document, len(self._recordings[0].operations))
         return document
@@ -215,7 +215,7 @@ class _Build:
         return {address: ownership.counted(node) for address, node in nodes.items()}
 
     def _assemble(
-        self, nodes: dict[str, Node], table: ParameterTable, inputs: dict[str, Any], roots: list[Site], sizes: Sizes
+        self, nodes: dict[str, Node], table: ParameterTable, inputs: dict[str, Any], wiring: Wiring, sizes: Sizes
     ) -> Document:
         names = symbols_for([*self._sizes_published, "B", "T", "P"])
         return Document(
@@ -235,7 +235,7 @@ class _Build:
             inputs=inputs,
             parameters=table.facts,
             files=self._files(),
-            checks=make_checks(table, self._summary, self._recordings, self._roles, roots, sizes),
+            checks=make_checks(table, self._summary, self._recordings, self._roles, wiring.sites, sizes),
             notes=tuple(self._summary.notes),
         )
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from math import prod
 
 from openmodelatlas.capture.recording import Recording, Summary
-from openmodelatlas.graph.align import Site, sites_in
+from openmodelatlas.graph.align import Site
 from openmodelatlas.graph.document import Check
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.roles import Roles
-from openmodelatlas.graph.sights import Shape
 from openmodelatlas.graph.sizes import Sizes
 
 
@@ -20,14 +19,14 @@ def make_checks(
     summary: Summary,
     recordings: Sequence[Recording],
     roles: Roles,
-    roots: Sequence[Site],
+    sites: Sequence[Site],
     sizes: Sizes,
 ) -> tuple[Check, ...]:
-    """All verdicts, each with its numbers."""
+    """All verdicts, each with its numbers; ``sites`` are all of the model."""
     return (
         _total(table, summary),
         _parameter_shapes(table),
-        *_dimensions(recordings, roles, roots, sizes),
+        *_dimensions(roles, sites, sizes),
         _full_size(recordings, roles),
     )
 
@@ -49,27 +48,16 @@ def _parameter_shapes(table: ParameterTable) -> Check:
     return Check(name="parameter shapes have expressions", passed=not unresolved, detail=detail)
 
 
-def _dimensions(
-    recordings: Sequence[Recording], roles: Roles, roots: Sequence[Site], sizes: Sizes
-) -> tuple[Check, ...]:
+def _dimensions(roles: Roles, sites: Sequence[Site], sizes: Sizes) -> tuple[Check, ...]:
     kinds: Counter[str] = Counter()
     confirmed = at_full_size = 0
-    signatures: Counter[tuple[tuple[str, ...], bool, bool]] = Counter()
-    names: dict[int, tuple[Shape, tuple[str, ...]]] = {}  # layers share their shapes, which are held for their id
-    for root in roots:
-        for site in sites_in(root.children):
-            if site.event >= 0:
-                dimensions = sizes.signature(site)
-                if id(dimensions) not in names:
-                    names[id(dimensions)] = dimensions, tuple(type(dimension).__name__ for dimension in dimensions)
-                reached = roles.true_size is not None and bool(site.instances[roles.true_size])
-                signatures[names[id(dimensions)][1], bool(site.instances[roles.held_out]), reached] += 1
-    for (kinds_of, held_out, reached), count in signatures.items():
-        solved = count * sum(kind in ("Symbolic", "Constant") for kind in kinds_of)
-        confirmed += solved if held_out else 0
-        at_full_size += solved if reached else 0
-        for kind in kinds_of:
-            kinds[kind] += count
+    for site, count in sizes.distinct(sites):
+        found = Counter(type(dimension).__name__ for dimension in sizes.signature(site))
+        for kind, times in found.items():
+            kinds[kind] += times * count
+        solved = (found["Symbolic"] + found["Constant"]) * count
+        confirmed += solved if site.instances[roles.held_out] else 0
+        at_full_size += solved if roles.true_size is not None and site.instances[roles.true_size] else 0
     total, unresolved = sum(kinds.values()), kinds["Unresolved"]
     solved = kinds["Symbolic"] + kinds["Constant"]
     detail = (

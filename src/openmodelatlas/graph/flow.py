@@ -21,8 +21,8 @@ from openmodelatlas.graph.wiring import (
     Wiring,
     argument_tensors,
     output_count,
-    read_tensors,
     result_tensors,
+    returned_tensors,
 )
 
 
@@ -47,7 +47,7 @@ class Flow:
         self._drafts: dict[Site, Draft] = {}
         self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
         self._inputs: dict[Draft, tuple[Port, ...]] = {}
-        self._sources: list[dict[int, str]] = [{} for _ in trees]
+        self._reads: dict[Draft, list[tuple[int, Sequence[int]]]] = {}
         self._makers: dict[int, Makers] = {}
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
@@ -161,25 +161,29 @@ class Flow:
             return ()
         ports: list[Port] = []
         seen: set[tuple[str, str]] = set()
-        columns = self._argument_columns(draft, site)
-        for name, numbers in columns:
-            port = self._port(name, numbers)
+        recorded = argument_tensors(site.event, self._trees[site.probe])
+        rows = self.reads(draft)
+        for index, name in enumerate(self._argument_names(draft, site, recorded)):
+            first = self.resolve(site.probe, recorded[index][1])
+            others = self._sources(rows, index)
+            others.pop(first.tensor, None)
+            port = msgspec.structs.replace(first, name=name or first.name, others=tuple(others))
             if (port.name, port.tensor) not in seen:
                 seen.add((port.name, port.tensor))
                 ports.append(port)
         return tuple(ports)
 
-    def _argument_columns(self, draft: Draft, site: Site) -> list[tuple[str, list[tuple[int, int]]]]:
-        """For each argument its name and its tensor in every member and round, as pairs of probe and number."""
-        recorded = argument_tensors(site.event, self._trees[site.probe])
-        rows: list[tuple[int, Sequence[int]]] = [(site.probe, [number for _, number in recorded])]
-        for member in draft.operation or draft.body or draft.sites:
-            tree = self._trees[member.probe]
-            rows += [(member.probe, read_tensors(event, tree)) for event in member.instances[member.probe]]
-        return [
-            (name, [(probe, row[index]) for probe, row in rows if index < len(row)])
-            for index, name in enumerate(self._argument_names(draft, site, recorded))
-        ]
+    def reads(self, draft: Draft) -> list[tuple[int, Sequence[int]]]:
+        """The tensors that a node reads in every member and round, each row with its probe."""
+        rows = self._reads.get(draft)
+        if rows is None:
+            readings, members = [tree.readings for tree in self._trees], draft.operation or draft.body or draft.sites
+            rows = self._reads[draft] = [
+                (site.probe, readings[site.probe][event].tensors)
+                for site in members
+                for event in site.instances[site.probe]
+            ]
+        return rows
 
     def _argument_names(self, draft: Draft, site: Site, recorded: list[tuple[str, int]]) -> list[str]:
         """Names of arguments: the recording's for calls, the code's operands for operations."""
@@ -198,13 +202,6 @@ class Flow:
         given = dict(zip(handed, operands, strict=False)) if len(operands) >= len(handed) else {}
         return [given.get(index) or "" for index in range(len(recorded))]
 
-    def _port(self, name: str, numbers: Sequence[tuple[int, int]]) -> Port:
-        first = self.resolve(*numbers[0])
-        others = dict.fromkeys(self._source(probe, number) for probe, number in numbers[1:])
-        others.pop(first.tensor, None)
-        title = name or first.name
-        return Port(name=title, tensor=first.tensor, source=first.source, via=first.via, others=tuple(others))
-
     def resolve(self, probe: int, number: int) -> Port:
         """The tensor that a number of a probe is, plumbing looked through."""
         makers = self.makers(probe)
@@ -219,17 +216,18 @@ class Flow:
             number, made = source, makers.drafts[source]
         return self._from_outside(probe, number, tuple(reversed(via)))
 
+    def _sources(self, rows: Sequence[tuple[int, Sequence[int]]], index: int) -> dict[str | None, None]:
+        """The tensors of :meth:`resolve` at one place of rows of tensors, each row with its probe."""
+        ends = {probe: self.makers(probe).ends for probe in {probe for probe, _ in rows}}
+        made = dict.fromkeys([ends[probe][row[index]] for probe, row in rows if index < len(row)])
+        if None in made:
+            return dict.fromkeys(self._source(probe, row[index]) for probe, row in rows if index < len(row))
+        return {tensor.address: None for tensor in made if tensor is not None}
+
     def _source(self, probe: int, number: int) -> str:
-        """The tensor of :meth:`resolve`, which is looked up once for each number."""
-        sources = self._sources[probe]
-        source = sources.get(number)
-        if source is None:
-            makers, end = self.makers(probe), number
-            while end in makers.handed_on:
-                end = makers.handed_on[end]
-            made = makers.drafts[end]
-            source = sources[number] = made.address if made is not None else self.resolve(probe, end).tensor
-        return source
+        """The tensor of :meth:`resolve`."""
+        made = self.makers(probe).ends[number]
+        return made.address if made is not None else self.resolve(probe, number).tensor
 
     def _from_outside(self, probe: int, number: int, via: tuple[str, ...]) -> Port:
         """The port of a tensor that no node made."""
@@ -282,12 +280,12 @@ class Flow:
         members = draft.sites if draft.site is not None and draft.sites else [draft.site or site]
         first, *rest = members[-1:] if last else members
         ports: dict[str, Port] = {}
-        rows = [(member.probe, self._results(member)) for member in rest]
+        rows = [(member.probe, returned_tensors(member, self._trees[member.probe])) for member in rest]
         for index, (path, number) in enumerate(self._results(first)):
             port = self._output(first.probe, path, number)
+            others = self._returned(rows, index)
             if port is None:
                 continue
-            others = dict.fromkeys(self._returned(probe, row[index][1]) for probe, row in rows if index < len(row))
             differing = tuple(other for other in others if other not in (None, port.tensor))
             ports.setdefault(port.tensor, msgspec.structs.replace(port, others=differing) if differing else port)
         return tuple(ports.values())
@@ -302,12 +300,14 @@ class Flow:
         name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
         return Port(name=name, tensor=tensor.address, source="tensor")
 
-    def _returned(self, probe: int, number: int) -> str | None:
-        """The tensor of :meth:`_output`."""
-        if self._trees[probe].recording.tensors[number].origin != "operation":
-            return self._source(probe, number)
-        tensor = self.makers(probe).drafts[number]
-        return tensor.address if tensor is not None else None
+    def _returned(self, rows: Sequence[tuple[int, Sequence[int]]], index: int) -> dict[str | None, None]:
+        """The tensors of :meth:`_output` at one place of rows of tensors, each row with its probe."""
+        drafts = {probe: self.makers(probe).drafts for probe in {probe for probe, _ in rows}}
+        made = dict.fromkeys([drafts[probe][row[index]] for probe, row in rows if index < len(row)])
+        if None not in made:
+            return {tensor.address: None for tensor in made if tensor is not None}
+        ports = (self._output(probe, (), row[index]) for probe, row in rows if index < len(row))
+        return dict.fromkeys(port.tensor if port is not None else None for port in ports)
 
     def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Inputs and outputs of a node that is no call: tensors that cross its border."""

@@ -213,7 +213,7 @@ class Folder:
         """Arguments that are no tensors; of whole numbers only that they are numbers, see :meth:`_settings`."""
         if len(site.instances[site.probe]) > 1:
             return ()
-        return self._trees[site.probe].reading(site.event).scalars
+        return self._trees[site.probe].readings[site.event].scalars
 
     # Refinement -----------------------------------------------------------------------------------------------
 

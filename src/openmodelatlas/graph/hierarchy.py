@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from openmodelatlas.graph.align import Element, Site, sites_in
+from openmodelatlas.graph.align import Element, Site
 from openmodelatlas.graph.branches import Decision, FunctionKey, decisions, function_key
 from openmodelatlas.graph.document import NodeKind
 from openmodelatlas.graph.fold import Fold, LoopFold, SiteFold, VariantFold
@@ -180,11 +180,15 @@ class Hierarchy:
 
     def _first_module(self, elements: Sequence[Element]) -> str:
         """True name of the first module that runs in a round; empty if none does."""
-        for site in sites_in(elements):
-            recording = self._trees[site.probe].recording
-            module = recording.calls[~site.event].module if site.is_call else -1
-            if module >= 0:
-                return recording.modules[module].name
+        for element in elements:
+            if isinstance(element, Site):
+                recording = self._trees[element.probe].recording
+                module = recording.calls[~element.event].module if element.is_call else -1
+                name = recording.modules[module].name if module >= 0 else self._first_module(element.children)
+            else:
+                name = next(filter(None, map(self._first_module, element.rounds)), "")
+            if name:
+                return name
         return ""
 
     def _merged_loop(self, fold: LoopFold) -> list[Draft]:

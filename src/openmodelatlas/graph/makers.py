@@ -42,10 +42,12 @@ class Makers:
     Attributes:
         drafts: for each tensor its draft; ``None`` where the document has none.
         handed_on: for each tensor that plumbing made, the tensor that the plumbing reads.
+        ends: like ``drafts``, plumbing looked through; ``None`` also where that leads outside.
     """
 
     drafts: list[TensorDraft | None]
     handed_on: dict[int, int]
+    ends: list[TensorDraft | None]
 
 
 def find_makers(
@@ -62,22 +64,24 @@ def find_makers(
     results: dict[Draft, dict[int, TensorDraft]] = {}
     for tensor in tensors:
         results.setdefault(tensor.operation, {})[tensor.index] = tensor
-    made_at = {site: draft for draft in results for site in draft.operation or draft.sites}
-    plumbing = {draft for draft in results if _is_plumbing(draft, trees)}
+    made_at: dict[Site | None, tuple[dict[int, TensorDraft], bool]] = {}
+    for draft, made in results.items():
+        made_at.update(dict.fromkeys(draft.operation or draft.sites, (made, _is_plumbing(draft, trees))))
     tree = trees[probe]
     operations = tree.recording.operations
-    drafts: list[TensorDraft | None] = [None] * len(producers)
-    handed_on: dict[int, int] = {}
+    makers = Makers([None] * len(producers), {}, [None] * len(producers))
     for number, (site, entry) in enumerate(zip(producers, tree.recording.tensors, strict=True)):
-        draft = made_at.get(site) if site is not None else None
-        if draft is None:
+        if site not in made_at:
             continue
-        made = drafts[number] = results[draft].get(output_index(operations[entry.index], number))
-        if made is not None and draft in plumbing:
-            source = first_tensor(tree, entry.index)
-            if source is not None:
-                handed_on[number] = source
-    return Makers(drafts, handed_on)
+        made, plumbing = made_at[site]
+        operation = operations[entry.index]
+        index = 0 if operation.outputs == [number] else output_index(operation, number)
+        makers.drafts[number] = makers.ends[number] = made.get(index)
+        source = first_tensor(tree, entry.index) if plumbing else None
+        if source is not None and index in made:
+            makers.handed_on[number] = source
+            makers.ends[number] = makers.ends[source]  # what is read was made before
+    return makers
 
 
 def _is_plumbing(draft: Draft, trees: Sequence[Tree]) -> bool:

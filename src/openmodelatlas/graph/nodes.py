@@ -313,18 +313,20 @@ class Nodes:
         if len(draft.sites) < 2 or draft.site is None:
             return ()
         found: list[Variation] = []
-        if draft.site.is_call:
-            rows = [self._trees[site.probe].recording.calls[~site.event].arguments for site in draft.sites]
-        else:
-            rows = [self._trees[site.probe].operation(site.event).keywords for site in draft.sites]
-        for name in rows[0]:
+        numbers = [name for name, value in self._named_arguments(draft.site).items() if type(value) is int]
+        rows = [self._named_arguments(site) for site in draft.sites] if numbers else []
+        for name in numbers:
             values = [row.get(name) for row in rows]
-            if all(isinstance(value, int) and not isinstance(value, bool) for value in values) and len(set(values)) > 1:
+            if all(type(value) is int for value in values) and len(set(values)) > 1:
                 found.append(self._argument_variation(draft.sites, name, rows))
         module = self._labels.module(draft)
         if module is not None:
             found.extend(self._attribute_variations(draft))
         return tuple(found)
+
+    def _named_arguments(self, site: Site) -> Mapping[str, Any]:
+        recording = self._trees[site.probe].recording
+        return recording.calls[~site.event].arguments if site.is_call else recording.operations[site.event].keywords
 
     def _argument_variation(self, sites: Sequence[Site], name: str, rows: Sequence[Mapping[str, Any]]) -> Variation:
         """An argument that differs between members, at the published configuration where that is known."""
@@ -356,7 +358,8 @@ class Nodes:
     def _tensor_node(self, tensor: TensorDraft, phase: Phase) -> Node:
         owner = tensor.owner
         members = tensor.operation.operation or tensor.operation.sites
-        shapes = [self._sizes.output(site, tensor.index) for site in members]
+        shown = members[:1] if self._sizes.alike(members) else members
+        shapes = [self._sizes.output(site, tensor.index) for site in shown]
         ranks = {len(shape) for shape in shapes}
         shape = tuple(join_dimensions(column) for column in zip(*shapes, strict=True)) if len(ranks) == 1 else shapes[0]
         dtype, note = self._sizes.dtype(tensor.site, tensor.index)

@@ -27,7 +27,7 @@ class Preparation:
             _ = tree.loop_signatures
         if not self._trees and recording.probe.role == "solve":  # the first probe's data flow is the document's
             for event in range(len(recording.operations)):
-                tree.reading(event)
+                _ = tree.readings[event]
         self._trees[id(recording)] = tree  # which holds the recording, so that its id stays its own
 
     def _enter(self, recording: Recording) -> None:

@@ -9,7 +9,6 @@ from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.parameters import ParameterTable
 from openmodelatlas.graph.tree import Tree
-from openmodelatlas.graph.wiring import read_tensors
 
 
 class Readers:
@@ -34,10 +33,8 @@ class Readers:
         """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
         address = self._labels.addresses[draft]
         read: dict[int, set[int]] = {}
-        for site in draft.operation or draft.sites:
-            tree, numbers = self._trees[site.probe], read.setdefault(site.probe, set())
-            for event in site.instances[site.probe]:  # later rounds of a loop read what earlier ones made
-                numbers.update(read_tensors(event, tree))
+        for probe, row in self._flow.reads(draft):  # later rounds of a loop read what earlier ones made
+            read.setdefault(probe, set()).update(row)
         for probe, numbers in read.items():
             for readers in self._readers_on_the_way(probe, numbers):
                 readers[address] = None

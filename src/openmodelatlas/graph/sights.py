@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Seen, Site
-from openmodelatlas.graph.tree import Keys
+from openmodelatlas.graph.tree import Key, Tree
 from openmodelatlas.shapes.dimension import Dimension
 
 Shape = tuple[Dimension, ...]
@@ -14,24 +14,50 @@ Shape = tuple[Dimension, ...]
 Row = tuple[tuple[int, ...], ...]
 """Of one result in one probe, the shape in each instance."""
 
+Observed = tuple[tuple[int, ...], ...]
+"""For each probe, the size of one axis in each instance."""
+
+
+class Runs:
+    """What the probes saw of one result of an operation.
+
+    Attributes:
+        rows: its row in each probe.
+        ranks: numbers of axes.
+        axes: for each axis its sizes; empty where the probes do not agree on how many there are.
+        repeated: whether a probe ran the operation more than once.
+    """
+
+    __slots__ = ("axes", "ranks", "repeated", "rows")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = tuple(rows)
+        self.ranks = set[int]().union(*(map(len, row) for row in rows))
+        self.axes: list[Observed] = []
+        self.repeated = max(map(len, rows)) > 1
+        if len(self.ranks) == 1:
+            (rank,) = self.ranks
+            columns = [list(zip(*row, strict=True)) or [()] * rank for row in rows]
+            self.axes = list(zip(*columns, strict=True))
+
 
 class Sight:
     """What the probes saw of an operation that none of them ran twice, where it stands.
 
     Attributes:
         phase, context: the phase, and the number of the place in the model, the same in every layer.
-        rows: for each result, its row in each probe.
+        runs: what they saw of each result.
         complete: for each result, whether every probe that solves or confirms gave it.
         solved: shapes of results, once they are solved for all operations of this sight.
         signature: the dimensions of all results, once ``solved`` has them all.
     """
 
-    __slots__ = ("complete", "context", "phase", "rows", "signature", "solved")
+    __slots__ = ("complete", "context", "phase", "runs", "signature", "solved")
 
-    def __init__(self, phase: Phase, context: int, rows: list[list[Row]], complete: list[bool]) -> None:
+    def __init__(self, phase: Phase, context: int, runs: list[Runs], complete: list[bool]) -> None:
         self.phase = phase
         self.context = context
-        self.rows = rows
+        self.runs = runs
         self.complete = complete
         self.solved: dict[int, Shape] = {}
         self.signature: Shape | None = None
@@ -41,17 +67,19 @@ class Sights:
     """The sight of every operation; equal ones are one object.
 
     Args:
-        keys: what the keys of shapes stand for.
-        probes: indices of the probes that solve or confirm.
+        trees: all probes.
+        probes: indices of those that solve or confirm.
 
     Attributes:
         of: the sights.
     """
 
-    def __init__(self, keys: Keys, probes: Sequence[int]) -> None:
-        self._keys = keys
+    def __init__(self, trees: Sequence[Tree], probes: Sequence[int]) -> None:
+        self._keys = trees[0].keys
+        self._results = [tree.result_keys for tree in trees]
         self._probes = probes
         self._known: dict[tuple[Phase, int, Seen], Sight] = {}
+        self._runs: dict[tuple[int, tuple[tuple[Key, ...], ...]], Runs] = {}
         self.of: dict[Site, Sight] = {}
 
     def look(self, site: Site, phase: Phase, context: int) -> bool:
@@ -70,8 +98,23 @@ class Sights:
         return new
 
     def _sight(self, seen: Seen, phase: Phase, context: int) -> Sight:
-        shapes = [self._keys.shapes([key])[0] if key is not None else () for key in seen]
+        shapes = [self._keys.shapes(key) if key is not None else () for key in seen]
         rows: list[list[Row]] = [
             [(row[index],) if index < len(row) else () for row in shapes] for index in range(max(map(len, shapes)))
         ]
-        return Sight(phase, context, rows, [all(row[probe] for probe in self._probes) for row in rows])
+        complete = [all(row[probe] for probe in self._probes) for row in rows]
+        return Sight(phase, context, [Runs(row) for row in rows], complete)
+
+    def runs(self, site: Site, index: int) -> Runs:
+        """What the probes saw of the ``index``-th result of an operation."""
+        sight = self.of.get(site)
+        if sight is not None:
+            return sight.runs[index]
+        pairs = zip(self._results, site.instances, strict=True)
+        seen = tuple([tuple([keys[event] for event in events]) for keys, events in pairs])
+        known = self._runs.get((index, seen))
+        if known is None:
+            shapes = [[self._keys.shapes(key) for key in keys] for keys in seen]
+            rows = [tuple([results[index] for results in row if index < len(results)]) for row in shapes]
+            known = self._runs[index, seen] = Runs(rows)
+        return known

@@ -9,7 +9,7 @@ from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.align import Element, LoopSite, Site
 from openmodelatlas.graph.full_size import FullSizeRun
 from openmodelatlas.graph.roles import Roles
-from openmodelatlas.graph.sights import Row, Shape, Sights
+from openmodelatlas.graph.sights import Observed, Row, Runs, Shape, Sight, Sights
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Wiring, output_count, output_index, read_tensors
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Unresolved
@@ -24,9 +24,6 @@ _OF_A_RUN = re.compile(r"\b[TP]\b")
 _DECIDED = "rounds that the values decide on"
 
 _NO_PUBLISHED_DTYPE = "the configuration names no other element type, or no probe could run in it"
-
-Observed = tuple[tuple[int, ...], ...]
-"""For each probe, the size of one axis in each instance."""
 
 
 class Sizes:
@@ -53,7 +50,7 @@ class Sizes:
         self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
-        self._sights = Sights(trees[0].keys, (*roles.solving, roles.held_out))
+        self._sights = Sights(trees, (*roles.solving, roles.held_out))
         self._full_sizes: dict[tuple[int, int, tuple[tuple[int, ...], ...]], tuple[int, ...]] = {}
         self._bounds: dict[tuple[Phase, tuple[int, ...]], str | None] = {}
         self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
@@ -102,7 +99,7 @@ class Sizes:
             return
         recording = self._trees[full].recording
         for index, number in enumerate(recording.operations[site.instances[full][0]].outputs):
-            rows = self._rows(site, index)
+            rows = self._sights.runs(site, index).rows
             self._note_empty(rows, recording.tensors[number].shape, (context, index))
             if all(len(row) == 1 for row in rows):
                 key = (context, index, tuple(row[0] for row in rows[:full]))
@@ -118,14 +115,6 @@ class Sizes:
         empty = {axis for axis, size in enumerate(full) if size == 0 and all(shape[axis] for shape in shapes)}
         if empty:
             self._dependent_axes.setdefault(place, set()).update(empty)
-
-    def _rows(self, site: Site, index: int) -> list[Row]:
-        """For each probe, the shape of the ``index``-th result in each instance."""
-        sight = self._sights.of.get(site)
-        if sight is not None:
-            return list(sight.rows[index])
-        runs = [tree.shapes(events) for tree, events in zip(self._trees, site.instances, strict=True)]
-        return [tuple([shapes[index] for shapes in run if index < len(shapes)]) for run in runs]
 
     def _context(self, site: Site, parent: int) -> int:
         """A number for a place in the model, the same in every layer."""
@@ -151,6 +140,21 @@ class Sizes:
         """Whether operations are known to have the same signature, since the probes saw the same of them."""
         sight, *others = {self._sights.of.get(site) for site in sites}
         return not others and sight is not None and sight.signature is not None
+
+    def distinct(self, sites: Sequence[Site]) -> list[tuple[Site, int]]:
+        """The operations among ``sites``, those that are known to be alike as one with their number."""
+        groups: dict[Sight | Site, list[Site]] = {}
+        for site in sites:
+            if not site.is_call:
+                groups.setdefault(self._sights.of.get(site, site), []).append(site)
+        found: list[tuple[Site, int]] = []
+        for first, *others in groups.values():
+            self.signature(first)
+            if self.alike([first]):
+                found.append((first, 1 + len(others)))
+            else:
+                found += [(site, 1) for site in (first, *others)]
+        return found
 
     def signature(self, site: Site) -> Shape:
         """All dimensions of all tensors that an operation returns, in order; empty for calls."""
@@ -272,25 +276,26 @@ class Sizes:
         return recording.calls[call].phase
 
     def _solve_output(self, site: Site, index: int) -> Shape:
-        rows = self._rows(site, index)
-        written = self._written(site, index, rows)
+        runs = self._sights.runs(site, index)
+        written = self._written(site, runs.rows)
         if written is not None:
             return written
         phase, context = self.phase(site), self._contexts[site]
         dependent = self._dependent_axes.get((context, index))
-        if dependent or any(len(row) > 1 for row in rows):
-            return self._shape_from(site, phase, dependent or set(), rows)
+        if dependent or runs.repeated:
+            return self._shape_from(site, phase, dependent or set(), runs)
         full = self._roles.true_size
-        if full is not None and not rows[full] and all(rows[:full]):
-            seen = self._full_sizes.get((context, index, tuple(row[0] for row in rows[:full])))
-            rows[full] = () if seen is None else (seen,)
+        if full is not None and not runs.rows[full] and all(runs.rows[:full]):
+            seen = self._full_sizes.get((context, index, tuple(row[0] for row in runs.rows[:full])))
+            if seen is not None:
+                runs = Runs([*runs.rows[:full], (seen,), *runs.rows[full + 1 :]])
         # Most sites of a model share their shapes with many others.
-        key = (phase, tuple(rows))
+        key = (phase, runs.rows)
         if key not in self._shapes:
-            self._shapes[key] = self._shape_from(site, phase, set(), rows)
-        return self._settle(phase, context, index, self._shapes[key], rows)
+            self._shapes[key] = self._shape_from(site, phase, set(), runs)
+        return self._settle(phase, context, index, self._shapes[key], runs.rows)
 
-    def _written(self, site: Site, index: int, rows: Sequence[Row]) -> Shape | None:
+    def _written(self, site: Site, rows: Sequence[Row]) -> Shape | None:
         """Shape of what is written in place in some probes only, where a cast made no copy: the old version's."""
         if all(rows[probe] for probe in (*self._roles.solving, self._roles.held_out)) or not rows[site.probe]:
             return None
@@ -320,16 +325,11 @@ class Sizes:
                 settled[axis] = self._settled.get(key, dimension)
         return tuple(settled)
 
-    def _shape_from(self, site: Site, phase: Phase, dependent: set[int], rows: Sequence[Row]) -> Shape:
-        ranks = set[int]().union(*(map(len, row) for row in rows))
-        if len(ranks) != 1:
-            observed = tuple(sorted(ranks))
+    def _shape_from(self, site: Site, phase: Phase, dependent: set[int], runs: Runs) -> Shape:
+        if len(runs.ranks) != 1:
+            observed = tuple(sorted(runs.ranks))
             return (Unresolved(reason="the number of axes differs between probes", observed=observed),)
-        rank = ranks.pop()
-        axes = [list(zip(*row, strict=True)) or [()] * rank for row in rows]
-        return tuple(
-            self._axis(site, phase, axis in dependent, tuple([sizes[axis] for sizes in axes])) for axis in range(rank)
-        )
+        return tuple([self._axis(site, phase, axis in dependent, sizes) for axis, sizes in enumerate(runs.axes)])
 
     def _axis(self, site: Site, phase: Phase, dependent: bool, observed: Observed) -> Dimension:
         roles = self._roles

@@ -6,13 +6,13 @@ An *event* is an integer: operation ``i`` is ``i``, call ``j`` is ``~j``; so a l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation, Recording
-from openmodelatlas.graph.arguments import Reading, read_call, read_operation
+from openmodelatlas.graph.arguments import Readings
 from openmodelatlas.graph.syntax import FileSyntax, FunctionSyntax, Loop, Position, count_before
 
 Key = int
@@ -58,10 +58,10 @@ class Keys:
             self._relative[key] = relative
         return relative
 
-    def shapes(self, numbers: Iterable[Key]) -> list[Shapes]:
-        """What numbers of :attr:`Tree.result_keys` stand for."""
-        descriptions = self._descriptions
-        return [descriptions[number][1] for number in numbers]
+    def shapes(self, key: Key) -> Shapes:
+        """What a number of :attr:`Tree.result_keys` stands for."""
+        shapes: Shapes = self._descriptions[key][1]
+        return shapes
 
     def describe(self, key: Key) -> tuple[Any, ...]:
         """The description that a number stands for."""
@@ -109,13 +109,12 @@ class Tree:
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
     _items: dict[int, list[Item]] = field(default_factory=dict)
-    _readings: dict[int, Reading] = field(default_factory=dict)
 
     @cached_property
     def result_keys(self) -> list[Key]:
-        """For every event the number that stands for the shapes of its results (calls have none), see :meth:`shapes`.
+        """For every event, like ``event_keys``, the number for the shapes of its results; calls have none.
 
-        Indexed by the event, like ``event_keys``.
+        See :meth:`Keys.shapes`.
         """
         known: dict[tuple[int, ...], Key] = {}
         keys: list[Key] = []
@@ -134,10 +133,10 @@ class Tree:
     def _key_of_several(self, tensors: Sequence[int]) -> Key:
         return self.keys.number("shapes", tuple(tuple(self.recording.tensors[number].shape) for number in tensors))
 
-    def shapes(self, events: Iterable[int]) -> list[Shapes]:
-        """For each event the shapes of its results."""
-        keys = self.result_keys
-        return self.keys.shapes([keys[event] for event in events])
+    @cached_property
+    def readings(self) -> Readings:
+        """What the arguments of each event are."""
+        return Readings(self.recording)
 
     @cached_property
     def inputs(self) -> dict[str, list[int]]:
@@ -161,7 +160,7 @@ class Tree:
                         visit(part)
 
         for call, children in enumerate(self.children):
-            if not children:
+            if not children or (len(children) == 1 and self.recording.calls[call].code < 0):  # such as a linear map
                 continue
             function = self.function(call)
             if function is None or function.loops:
@@ -261,14 +260,6 @@ class Tree:
         """The operation of a non-negative event."""
         return self.recording.operations[event]
 
-    def reading(self, event: int) -> Reading:
-        """What the arguments of an event are."""
-        reading = self._readings.get(event)
-        if reading is None:
-            read = read_operation(self.operation(event)) if event >= 0 else read_call(self.recording, ~event)
-            reading = self._readings[event] = read
-        return reading
-
     def function(self, call: int) -> FunctionSyntax | None:
         """Loops and conditions of the function that a call runs; ``None`` where its text is not known."""
         code_index = self.recording.calls[call].code
@@ -326,10 +317,15 @@ class Tree:
 
     def _segment(self, call: int, events: list[int], loops: tuple[Loop, ...]) -> list[Item]:
         items: list[Item] = []
+        if not loops:
+            items += events
+            return items
         run: list[int] = []
         current: Loop | None = None
+        known: dict[Key, Loop | None] = {}
         for event in events:
-            loop = self._loop_of(event, loops)
+            key = self.event_keys[event]
+            loop = known[key] if key in known else known.setdefault(key, self._loop_of(event, loops))
             if loop is not current and run and current is not None:
                 items.append(self._run(call, current, run, loops))
                 run = []

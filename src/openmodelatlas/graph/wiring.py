@@ -21,7 +21,7 @@ _SLOT = ("slot",)
 
 def read_tensors(event: int, tree: Tree) -> Sequence[int]:
     """Numbers of the tensors that an event reads, in the order of its code."""
-    return tree.reading(event).tensors
+    return tree.readings[event].tensors
 
 
 def argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
@@ -39,19 +39,25 @@ def argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
 
 def first_tensor(tree: Tree, operation: int) -> int | None:
     """The first tensor among the arguments of an operation that have no names."""
-    for value in tree.operation(operation).arguments:
-        for _, number in tensors_in(value, 2):
-            return number
-    return None
+    given = tree.operation(operation)
+    if not given.keywords:
+        return next(iter(read_tensors(operation, tree)), None)
+    return next((number for value in given.arguments for _, number in tensors_in(value, 2)), None)
 
 
 def result_tensors(site: Site, tree: Tree) -> list[tuple[tuple[str, ...], int]]:
     """Tensors that a site returns, each with its path in the result."""
-    event = site.event
-    if event >= 0:
-        operation = tree.operation(event)
+    if not site.is_call:
+        operation = tree.operation(site.event)
         return [((str(index),), operation.outputs[index]) for index in range(output_count(operation))]
-    return list(tensors_in(tree.recording.calls[~event].result, 2))
+    return list(tensors_in(tree.recording.calls[~site.event].result, 2))
+
+
+def returned_tensors(site: Site, tree: Tree) -> list[int]:
+    """The same without paths; of an operation all, also where it returns the rows of a tensor."""
+    if site.is_call:
+        return [number for _, number in result_tensors(site, tree)]
+    return tree.recording.operations[site.event].outputs
 
 
 def output_count(operation: Operation) -> int:
@@ -139,7 +145,7 @@ class Wiring:
         if found is None:
             found = self._arguments[frame] = {}
             tree = self._trees[frame.probe]
-            reading = tree.reading(frame.event)
+            reading = tree.readings[frame.event]
             for index, (number, name) in enumerate(zip(reading.tensors, reading.names, strict=True)):
                 if tree.recording.tensors[number].origin not in ("parameter", "buffer"):
                     found.setdefault(number, ("argument", name, index))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import gcd
+from operator import eq
 
 from openmodelatlas.shapes.expression import (
     Expression,
@@ -109,15 +110,14 @@ class Search:
                 yield name(key)
                 continue
             yield from _affine(key, sizes, vector)
-            if all(v <= s for v, s in zip(vector, sizes, strict=True)):
-                for divisor in _DIVISORS:
-                    if all(s // divisor == v for s, v in zip(sizes, vector, strict=True)):
-                        yield floor_divide(name(key), integer(divisor))
-                    elif all(-(-s // divisor) == v for s, v in zip(sizes, vector, strict=True)):
-                        yield ceil_divide(name(key), integer(divisor))
-            elif all(s <= v < s + _MULTIPLES[-1] for s, v in zip(sizes, vector, strict=True)):
+            for divisor in _DIVISORS:  # the first probe alone refutes nearly all
+                if sizes[0] // divisor == vector[0] and all(map(eq, [s // divisor for s in sizes], vector)):
+                    yield floor_divide(name(key), integer(divisor))
+                elif -(-sizes[0] // divisor) == vector[0] and all(map(eq, [-(-s // divisor) for s in sizes], vector)):
+                    yield ceil_divide(name(key), integer(divisor))
+            if sizes[0] <= vector[0] < sizes[0] + _MULTIPLES[-1]:
                 for multiple in _MULTIPLES:
-                    if all(-(-s // multiple) * multiple == v for s, v in zip(sizes, vector, strict=True)):
+                    if all(map(eq, [-(-s // multiple) * multiple for s in sizes], vector)):
                         yield multiply(integer(multiple), ceil_divide(name(key), integer(multiple)))
 
     def _factorings(self, vector: Vector, most: int, start: int = 0) -> Iterator[tuple[Factors, Vector]]:
