@@ -32,6 +32,7 @@ class MechanismPages:
     def __init__(self, builders: Sequence[PageBuilder], models: Sequence[tuple[str, str]] = ()) -> None:
         self._build = MechanismBuilder(builders)
         self._builders = builders
+        self._setters: dict[str | None, Typesetter] = {}
         own = tuple(self._build.titles.items())
         self._models_of_site = tuple(ModelName(model=model, title=title) for model, title in models or own)
 
@@ -71,14 +72,10 @@ class MechanismPages:
         return self._render("mechanism.html", page, mechanism_folder(page.model, page.id))
 
     def _render(self, file: str, page: MechanismList | MechanismPage, here: PurePosixPath, **context: Any) -> str:
-        formulas: dict[str, str] = {}
-        for builder in self._builders:
-            if page.model in (None, builder.document.model):
-                formulas.update(builder.drawings.formulas)
         rendered: str = template(file).render(
             page=page,
             root="../" * len(here.parts),
-            set=Typesetter(formulas),
+            set=self._typesetter(page.model),
             stylesheets=[name for name in self._build.titles if page.model in (None, name)],
             href=lambda model, address: relative_link(here, page_folder(model, address)),
             mechanism_href=lambda model, name: relative_link(here, mechanism_folder(model, name)),
@@ -86,3 +83,14 @@ class MechanismPages:
             **context,
         )
         return visible(rendered)
+
+    def _typesetter(self, model: str | None) -> Typesetter:
+        """Sets the formulas of a model, or of all; made once for all its pages."""
+        found = self._setters.get(model)
+        if found is None:
+            formulas: dict[str, str] = {}
+            for builder in self._builders:
+                if model in (None, builder.document.model):
+                    formulas.update(builder.drawings.formulas)
+            found = self._setters[model] = Typesetter(formulas)
+        return found
