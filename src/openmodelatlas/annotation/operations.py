@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from openmodelatlas.annotation.operation_table import ALIASES, OPERATIONS, SPECIAL
@@ -78,6 +79,7 @@ def _fill(template: str, named: Mapping[str, Any], axes: Sequence[str]) -> str:
     return _FIELD.sub(fill, _OPTIONAL.sub(optional, template))
 
 
+@lru_cache(maxsize=4096)
 def operation_name(function: str) -> tuple[str, bool]:
     """The table's name of a torch function, and whether this form of it writes into its first input.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from openmodelatlas.drawing.drawing import Axis, DrawnText, Run
 from openmodelatlas.drawing.metrics import runs_width
@@ -38,7 +39,7 @@ class Line:
     tensor: str | None = None
     axes: tuple[Axis, ...] = ()
 
-    @property
+    @cached_property
     def height(self) -> float:
         """Height of the line in pixels."""
         return round(self.size * _LINE, 1)

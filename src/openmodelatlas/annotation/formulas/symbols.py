@@ -38,6 +38,7 @@ class Symbols:
         self.drafts = drafts
         self.spans = spans
         self._calls: dict[str, Call | None] = {}
+        self._roots: dict[str, str] = {}
         self._sources: dict[str, str | None] = {}
         self._words: dict[tuple[Dimension, ...], str] = {}
         self._scaling = Scaling(document)
@@ -69,12 +70,15 @@ class Symbols:
 
     def root(self, tensor: str) -> str:
         """A tensor before the plumbing that it passed."""
-        for _ in range(MOST_PLUMBING):
-            source = self.source(tensor)
-            if source is None:
-                break
-            tensor = source
-        return tensor
+        if tensor not in self._roots:
+            current = tensor
+            for _ in range(MOST_PLUMBING):
+                source = self.source(current)
+                if source is None:
+                    break
+                current = source
+            self._roots[tensor] = current
+        return self._roots[tensor]
 
     def role(self, tensor: str, page: Mapping[str, str]) -> str | None:
         """The symbol that a page, or else the tensor's role, gives it; plumbing keeps that of its source."""

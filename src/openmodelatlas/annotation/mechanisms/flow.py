@@ -73,6 +73,7 @@ class Flow:
         self.operations: dict[str, Operation] = {}
         self.passed: dict[str, Operation] = {}
         self.makers: dict[str, str] = {}
+        self._results: dict[str, Operand] = {}
         self._ancestors: dict[str, dict[str, None]] = {}
         nodes = [node for node in document.nodes.values() if is_operation(document, node)]
         for node in nodes:
@@ -118,7 +119,18 @@ class Flow:
 
     def result(self, tensor: str) -> Operand:
         """The tensor as a result."""
-        return Operand(tensor=self.base(tensor), seen=tensor, value=self.key(tensor))
+        found = self._results.get(tensor)
+        if found is None:
+            found = self._results[tensor] = Operand(tensor=self.base(tensor), seen=tensor, value=self.key(tensor))
+        return found
+
+    @cached_property
+    def made_by(self) -> dict[str, list[str]]:
+        """Results by the name of the operation that computes them."""
+        found: dict[str, list[str]] = {}
+        for tensor, (operation, _) in self.producers.items():
+            found.setdefault(operation.name, []).append(tensor)
+        return found
 
     def ancestors(self, tensor: str, limit: int = 400) -> dict[str, None]:
         """Tensors that it is computed from, nearest first, itself included; at most about ``limit``."""

@@ -68,7 +68,7 @@ class Matcher:
         self._equations = {name: (one, index) for one in pattern.equations for index, name in enumerate(one.names)}
         self._equations.pop("_", None)
         self._searching = {}
-        self._plausible = Plausible(self.flow, self._equations, self._outputs_of)
+        self._plausible = Plausible(self.flow, self.symbols, self._equations, self._outputs_of)
         first, *others = pattern.equations
         bind = (first, *(equation for equation, _ in self._equations.values()))
         if not all(self._plausible.anywhere(equation.expression) for equation in bind):
@@ -294,8 +294,7 @@ class Matcher:
             yield fit
             return
         first, *rest = origins
-        candidates = {candidate.tensor: candidate for candidate in self._candidates(first, ancestors, fit)}
-        for candidate in candidates.values():
+        for candidate in self._candidates(first, ancestors, fit):
             for new in self._match(first, candidate, fit):
                 ways = () if self._is_aside else self.flow.between(candidate.tensor or "", tensor)
                 yield from self._origins(tuple(rest), tensor, ancestors, new.cover(ways))
@@ -303,8 +302,8 @@ class Matcher:
     def _candidates(self, origin: Expression, ancestors: dict[str, None], fit: Fit) -> Iterator[Operand]:
         """Ancestors that an origin could be: the bound one, or those made by an operation of its name."""
         if isinstance(origin, Either):
-            for choice in origin.choices:
-                yield from self._candidates(choice, ancestors, fit)
+            every = (each for choice in origin.choices for each in self._candidates(choice, ancestors, fit))
+            yield from {candidate.tensor: candidate for candidate in every}.values()
             return
         if isinstance(origin, Name):
             known = fit.bound.get(origin.name)
@@ -321,13 +320,15 @@ class Matcher:
                 if symbol is None or symbol.binds != "parameter" or tensor in self.flow.document.parameters:
                     yield self.flow.result(tensor)
             return
-        makers = tuple(heads(origin))
-        names = {head.operation for head in makers if isinstance(head, Call)}
-        mechanisms = [self._outputs_of(head.mechanism) for head in makers if isinstance(head, Found)]
+        wanted: set[str] = set()
+        for head in heads(origin):
+            wanted.update(
+                self.flow.made_by.get(head.operation, ())
+                if isinstance(head, Call)
+                else self._outputs_of(head.mechanism)
+            )
         for tensor in ancestors:
-            made = self.flow.producers.get(tensor)
-            predicate = names & PREDICATES
-            if predicate or (made is not None and made[0].name in names) or any(tensor in one for one in mechanisms):
+            if tensor in wanted:
                 yield self.flow.result(tensor)
 
     def _found(self, found: Found, operand: Operand, fit: Fit) -> Iterator[Fit]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from openmodelatlas.annotation.mechanisms.fit import PREDICATES, orders
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand, Operation
+from openmodelatlas.catalogue.entry import Symbol
 from openmodelatlas.catalogue.pattern import Call, Constant, Either, Equation, Expression, Found, Name, Path
 
 OutputsOf = Callable[[str], Collection[str]]
@@ -20,12 +21,20 @@ class Plausible:
 
     Attributes:
         flow: the data flow.
+        symbols: of the mechanism, by name.
         equations: of the pattern, by the names that they bind.
         outputs_of: gives the tensors that are outputs of a mechanism's places.
     """
 
-    def __init__(self, flow: Flow, equations: Mapping[str, tuple[Equation, int]], outputs_of: OutputsOf) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        symbols: Mapping[str, Symbol],
+        equations: Mapping[str, tuple[Equation, int]],
+        outputs_of: OutputsOf,
+    ) -> None:
         self.flow = flow
+        self.symbols = symbols
         self.equations = equations
         self.outputs_of = outputs_of
         self._known: dict[tuple[int, str], bool] = {}
@@ -46,6 +55,8 @@ class Plausible:
     def __call__(self, expression: Expression, operand: Operand) -> bool:
         """Whether ``expression`` may fit ``operand``; ``False`` only where no fit exists."""
         if isinstance(expression, Name):
+            if not self._may_be(expression.name, operand):
+                return False
             equation = self.equations.get(expression.name)
             # One of several names may be bound by another equation's way here, so nothing is known of it.
             return equation is None or len(equation[0].names) > 1 or self(equation[0].expression, operand)
@@ -65,6 +76,16 @@ class Plausible:
                 known = self._known[key] = self._call(expression, operand)
             return known
         return True
+
+    def _may_be(self, name: str, operand: Operand) -> bool:
+        """Whether a symbol, if the name is one, may stand for an operand of this kind."""
+        symbol = self.symbols.get(name)
+        binds = symbol.binds if symbol is not None else None
+        if binds == "parameter":
+            return operand.tensor in self.flow.document.parameters
+        if binds == "number":
+            return operand.tensor is not None or isinstance(operand.number, int | float | dict)
+        return operand.tensor is not None or binds not in ("input", "output", "intermediate")
 
     def _call(self, call: Call, operand: Operand) -> bool:
         if call.operation in PREDICATES:

@@ -44,6 +44,8 @@ def _siblings(document: Document, siblings: list[Node], drafts: Drafts) -> None:
         title = drafts.nodes[node.address].title
         if title:
             groups.setdefault(title, []).append(node)
+    if all(len(nodes) == 1 for nodes in groups.values()):
+        return
     taken = Counter(dict.fromkeys(groups, 1))
     for title, nodes in groups.items():
         if len(nodes) < 2:

@@ -66,6 +66,7 @@ class View:
             for address, node in self.nodes.items()
             if node.function is not None and self.computes(node)
         }
+        self._roots: dict[str, str] = {}
         self._weights: dict[tuple[str, int], bool] = {}
 
     @cached_property
@@ -131,6 +132,12 @@ class View:
 
     def root(self, tensor: str) -> str:
         """The tensor before the plumbing that made ``tensor``."""
+        found = self._roots.get(tensor)
+        if found is None:
+            found = self._roots[tensor] = self._before_plumbing(tensor)
+        return found
+
+    def _before_plumbing(self, tensor: str) -> str:
         for _ in range(100):
             producer = self.producer(tensor)
             node = self.nodes.get(producer) if producer is not None else None
