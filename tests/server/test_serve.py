@@ -198,7 +198,7 @@ def test_the_list_says_how_long_a_build_took(tmp_path: Path) -> None:
     texts, values = texts_of(document), sample_values()
     write(document, texts=texts, values=values, home=tmp_path, model="sample", seconds=7.2)
     cards = Pages(tmp_path).answer("/").body.decode().split('<li class="card"')[1:]
-    assert ["</time> in 7.2 s<" in card for card in cards] == [False, True]
+    assert ["</time> in 7.2\u00a0s<" in card for card in cards] == [False, True]
     assert ["</time> · build time not recorded<" in card for card in cards] == [True, False]
 
 

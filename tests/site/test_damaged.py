@@ -7,18 +7,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from openmodelatlas.bundle.manifest import describe_file, encode_manifest, read_manifest
-from openmodelatlas.bundle.store import read
+from openmodelatlas.bundle.store import read, write
 from openmodelatlas.cli.show import command as show
 from openmodelatlas.cli.tree import command as tree
 from openmodelatlas.errors import BundleError
 from openmodelatlas.server.pages import Pages
 from openmodelatlas.site.export import export
 from openmodelatlas.site.page import build_page
-from tests.site.sample import build_known, build_running_sum
+from tests.site.sample import build_known, build_running_sum, sample_document, sample_values, texts_of
 
 Damage = Callable[[Path, str], None]
 MODEL = "known-sum"
@@ -169,3 +170,14 @@ def test_a_damaged_document_stays_an_error(tmp_path: Path, way: str) -> None:
     pages = Pages(tmp_path)
     assert pages.answer(f"/{MODEL}/").status == 500
     assert b"This atlas cannot be shown" in pages.answer("/").body
+
+
+@pytest.mark.parametrize("model", ["kimi-k2", "my-own"])
+def test_the_advice_names_a_model_that_can_be_named(tmp_path: Path, model: str) -> None:
+    document = msgspec.structs.replace(sample_document(), model=model)
+    write(document, texts=texts_of(document), values=sample_values(), home=tmp_path, model=model)
+    folder = read(tmp_path / "atlases" / model).folder
+    WAYS["empty"](folder, "drawings.json")
+    (text,) = build_page(read(folder), "").damage
+    assert ("`oma build kimi-k2 --force`" in text) == (model == "kimi-k2")
+    assert ("`oma build --force`" in text) == (model == "my-own")

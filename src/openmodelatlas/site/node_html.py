@@ -105,6 +105,7 @@ class NodeHtml:
             has_formulas=bool(self._builder.drawings.formulas),
             strip=strip_html(page, href),
             level_html=self._level(page, root),
+            undrawn=self._builder.undrawn,
             code_html=self._code(page),
             excerpts=[_excerpt_parts(source, self._atlas.lines_of(source.file)) for source in page.sources],
             arguments=_split_arguments(page.arguments),

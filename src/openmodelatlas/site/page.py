@@ -77,6 +77,7 @@ class PageBuilder:
         atlas: the atlas.
         knowledge, drawings: what goes with its document; empty if their files are damaged.
         damage: which of the two files are damaged, and what is missing therefore, a sentence or two for each.
+        undrawn: the same of the drawings alone; ``None`` if they can be read.
         document: the document under the names that are known.
         layers: its groups of layers.
     """
@@ -84,8 +85,8 @@ class PageBuilder:
     def __init__(self, atlas: Atlas) -> None:
         self.atlas = atlas
         self.knowledge, nameless = knowledge_of(atlas)
-        self.drawings, undrawn = drawings_of(atlas)
-        self.damage = tuple(text for text in (nameless, undrawn) if text is not None)
+        self.drawings, self.undrawn = drawings_of(atlas)
+        self.damage = tuple(text for text in (nameless, self.undrawn) if text is not None)
         self.document = named(atlas.document, self.knowledge)
         self._nodes = self.document.nodes
         evidence = EvidenceFinder(self.document, atlas.lines_of, self.knowledge)

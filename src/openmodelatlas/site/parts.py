@@ -14,7 +14,7 @@ def knowledge_of(atlas: Atlas) -> tuple[Knowledge, str | None]:
         return atlas.knowledge, None
     except BundleError as error:
         lost = "names, formulas and explanations are missing, and pages say only what was recorded"
-        return Knowledge(), _damage("knowledge.json", lost, error)
+        return Knowledge(), _damage(atlas, "knowledge.json", lost, error)
 
 
 def drawings_of(atlas: Atlas) -> tuple[Drawings, str | None]:
@@ -23,10 +23,14 @@ def drawings_of(atlas: Atlas) -> tuple[Drawings, str | None]:
         return atlas.drawings, None
     except BundleError as error:
         lost = "diagrams are missing, and formulas stand as LaTeX"
-        return Drawings(), _damage("drawings.json", lost, error)
+        return Drawings(), _damage(atlas, "drawings.json", lost, error)
 
 
-def _damage(file: str, lost: str, error: BundleError) -> str:
+def _damage(atlas: Atlas, file: str, lost: str, error: BundleError) -> str:
     """What is wrong in words, without the path, which is of this machine; code stands between backticks."""
+    from openmodelatlas.sources.registry import MODELS
+
     advice = error.advice or "Build it again with `oma build --force`."
+    if atlas.document.model in MODELS:  # others are built from a source, which the atlas names
+        advice = advice.replace("`oma build", f"`oma build {atlas.document.model}")
     return f"The file `{file}` of this atlas is damaged or of another version: {lost}. {error.what} {advice}"
