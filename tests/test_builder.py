@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,17 @@ def test_an_atlas_that_is_up_to_date_is_opened(home: Path) -> None:
 
     assert atlas.folder == before
     assert told[-1] == "tiny is up to date"
+
+
+def test_the_bundle_tells_how_long_the_build_took(tmp_path: Path) -> None:
+    started = time.monotonic()
+    atlas = builder.build(TINY, home=tmp_path)
+    took = time.monotonic() - started
+    seconds = atlas.manifest.seconds
+    assert seconds is not None
+    assert took / 2 < seconds < took
+    again = builder.build(TINY, home=tmp_path)  # up to date: it was not built
+    assert again.manifest.seconds == seconds
 
 
 @pytest.mark.parametrize(

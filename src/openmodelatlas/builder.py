@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,7 @@ def build(
 
 def _build(target: Target, key: str, home: Path, report: Report, options: Mapping[str, Any]) -> Atlas:
     """Captures, makes and reads; a function of its own, so that a million objects are gone when the collector is on."""
+    started = time.monotonic()
     stages: list[Stages] = []
     captured = capture(
         target.source,
@@ -89,7 +91,7 @@ def _build(target: Target, key: str, home: Path, report: Report, options: Mappin
         landed=lambda recording: stages[0].add(recording),  # noqa: PLW0108 - there are none yet
     )
     with captured:
-        return _read(stages[0].write(captured, key=key, home=home, report=report))
+        return _read(stages[0].write(captured, started, key=key, home=home, report=report))
 
 
 def _stages(target: Target) -> Stages:

@@ -5,6 +5,7 @@ It is a module of its own because it is imported while the model's process start
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,11 +55,14 @@ class Stages:
         """Does what can be done with one recording while others are being made."""
         self._preparation.add(recording)
 
-    def write(self, captured: Capture, *, key: str, home: Path, report: Callable[[Progress], None]) -> Path:
+    def write(
+        self, captured: Capture, started: float, *, key: str, home: Path, report: Callable[[Progress], None]
+    ) -> Path:
         """Makes the atlas of what was captured, and puts it in the place of the one that was there.
 
         Args:
             captured: recordings and values.
+            started: when the build began, by ``time.monotonic``: the bundle tells how long it took.
             key: as in :func:`openmodelatlas.bundle.key.build_key`.
             home: folder of everything this program keeps.
             report: is told how far the build is.
@@ -70,10 +74,17 @@ class Stages:
             ShapeError, GraphError, BundleError: see the stages.
         """
         with Typesetter() as typesetter:
-            return self._write(captured, typesetter, key=key, home=home, report=report)
+            return self._write(captured, started, typesetter, key=key, home=home, report=report)
 
     def _write(
-        self, captured: Capture, typesetter: Typesetter, *, key: str, home: Path, report: Callable[[Progress], None]
+        self,
+        captured: Capture,
+        started: float,
+        typesetter: Typesetter,
+        *,
+        key: str,
+        home: Path,
+        report: Callable[[Progress], None],
     ) -> Path:
         report(Progress("Solving shapes, folding layers", 0, 0))
         recordings = list(captured.recordings.values())
@@ -98,6 +109,7 @@ class Stages:
             key=key,
             knowledge=knowledge,
             drawings=drawings,
+            seconds=time.monotonic() - started,
         )
 
 
