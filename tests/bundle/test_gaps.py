@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,13 @@ def test_faults_of_pages_are_told_but_not_what_is_known_to_be_missing() -> None:
     assert note == f"Something is missing on 1 page, the first is b: {FAULT} (KeyError: 'x')."
 
 
-def test_a_missing_engine_is_told_before_the_model_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_is_told_as_soon_as_the_model_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def capture(*_: object, meanwhile: Callable[[], None], **__: object) -> None:
+        meanwhile()
+        pytest.fail("the model ran on")
+
     monkeypatch.setattr(engine, "KATEX", tmp_path / "katex.min.js")
-    monkeypatch.setattr(builder, "capture", lambda *_, **__: pytest.fail("the model ran"))
+    monkeypatch.setattr(builder, "capture", capture)
 
     with pytest.raises(DrawingError):
         builder.build(TINY, home=tmp_path)
