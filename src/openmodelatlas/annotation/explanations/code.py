@@ -74,7 +74,8 @@ class Syntax:
 
 
 def _definitions(around: ast.AST, prefix: str) -> Iterator[tuple[int, str]]:
-    for node in ast.iter_child_nodes(around):
+    inside = (statement for name in ("body", "orelse", "finalbody") for statement in getattr(around, name, ()))
+    for node in inside:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             name = f"{prefix}{node.name}"
             yield min([node.lineno, *(each.lineno for each in node.decorator_list)]), name

@@ -159,7 +159,9 @@ class Matcher:
                 yield bound
 
     def _match(self, expression: Expression, operand: Operand, fit: Fit) -> Iterator[Fit]:
-        if isinstance(expression, Name):
+        if isinstance(expression, Call):
+            yield from self._call(expression, operand, fit)
+        elif isinstance(expression, Name):
             yield from self._name(expression.name, operand, fit)
         elif isinstance(expression, Constant):
             if operand.tensor is None and operand.number == expression.value:
@@ -169,10 +171,8 @@ class Matcher:
                 yield from self._match(choice, operand, fit)
         elif isinstance(expression, Path):
             yield from self._path(expression, operand, fit)
-        elif isinstance(expression, Found):
-            yield from self._found(expression, operand, fit)
         else:
-            yield from self._call(expression, operand, fit)
+            yield from self._found(expression, operand, fit)
 
     def _name(self, name: str, operand: Operand, fit: Fit) -> Iterator[Fit]:
         if name == "_":

@@ -54,6 +54,15 @@ class Plausible:
 
     def __call__(self, expression: Expression, operand: Operand) -> bool:
         """Whether ``expression`` may fit ``operand``; ``False`` only where no fit exists."""
+        if isinstance(expression, Call):
+            if operand.tensor is None:
+                return expression.optional and self(expression.operands[0], operand)
+            key = (id(expression), operand.tensor)
+            known = self._known.get(key)
+            if known is None:
+                self._known[key] = True  # an equation that leads back to itself asks nothing more
+                known = self._known[key] = self._call(expression, operand)
+            return known
         if isinstance(expression, Name):
             if not self._may_be(expression.name, operand):
                 return False
@@ -64,18 +73,9 @@ class Plausible:
             return operand.tensor is None and bool(operand.number == expression.value)
         if isinstance(expression, Either):
             return any(self(choice, operand) for choice in expression.choices)
-        if operand.tensor is None:
-            return isinstance(expression, Call) and expression.optional and self(expression.operands[0], operand)
         if isinstance(expression, Found):
-            return operand.tensor in self.outputs_of(expression.mechanism)
-        if isinstance(expression, Call):
-            key = (id(expression), operand.tensor)
-            known = self._known.get(key)
-            if known is None:
-                self._known[key] = True  # an equation that leads back to itself asks nothing more
-                known = self._known[key] = self._call(expression, operand)
-            return known
-        return True
+            return operand.tensor is not None and operand.tensor in self.outputs_of(expression.mechanism)
+        return operand.tensor is not None
 
     def _may_be(self, name: str, operand: Operand) -> bool:
         """Whether a symbol, if the name is one, may stand for an operand of this kind."""
