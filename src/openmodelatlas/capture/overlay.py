@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +23,7 @@ import msgspec
 from filelock import FileLock
 
 from openmodelatlas.capture.job import Progress
+from openmodelatlas.capture.temporary import is_temporary, temporary_folder
 from openmodelatlas.errors import OverlayError, UsageError
 
 _REQUIREMENT = re.compile(
@@ -137,8 +137,7 @@ def ensure(requirements: Sequence[str], *, home: Path, progress: Callable[[Progr
 
 def _build(requirements: Sequence[str], target: Path, progress: Callable[[Progress], None]) -> None:
     label = ", ".join(requirements)
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=target.parent, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with temporary_folder("overlay", target.parent) as folder:
         constraints = folder / "constraints.txt"
         # A local label (2.13.0+cpu) is of this installation; registries know the public version only.
         pinned = {kept: version.split("+")[0] for kept in _KEPT if (version := _installed(kept)) is not None}
@@ -251,7 +250,7 @@ def cached(home: Path) -> list[tuple[str, int]]:
     folder = home / "overlays"
     if not folder.is_dir():
         return []
-    overlays = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+    overlays = [path for path in sorted(folder.iterdir()) if path.is_dir() and not is_temporary(path.name)]
     return [(path.name, sum(file.stat().st_size for file in path.rglob("*") if file.is_file())) for path in overlays]
 
 

@@ -17,30 +17,38 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_OURS = re.compile(r"oma-(?:capture|scratch|doctor)-[a-z0-9_]{8}")
+_OURS = re.compile(r"oma-(?:capture|scratch|doctor|overlay)-[a-z0-9_]{8}")
 _YOUNG = 120.0  # seconds; a folder is made a moment before it is locked
 
 
 @contextlib.contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
+def temporary_folder(purpose: str, place: Path | None = None) -> Iterator[Path]:
     """An empty folder ``oma-PURPOSE-…`` that is removed at the end, here or by a later call.
 
     Args:
-        purpose: ``capture``, ``scratch`` or ``doctor``.
+        purpose: ``capture``, ``scratch``, ``doctor`` or ``overlay``.
+        place: folder to make it in, by default the system's for temporary files.
 
     Raises:
         OSError: there is no place for it.
     """
-    remove_abandoned(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"oma-{purpose}-", ignore_cleanup_errors=True) as name, _held(Path(name)):
+    place = place or Path(tempfile.gettempdir())
+    remove_abandoned(place)
+    made = tempfile.TemporaryDirectory(prefix=f"oma-{purpose}-", dir=place, ignore_cleanup_errors=True)
+    with made as name, _held(Path(name)):
         yield Path(name)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a folder of this name was made here, and will not stay."""
+    return _OURS.fullmatch(name) is not None
 
 
 def remove_abandoned(place: Path) -> None:
     """Remove the folders in ``place`` that killed processes of this user have left. What cannot be removed stays."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(place):
-            if _OURS.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+            if is_temporary(entry.name) and entry.is_dir(follow_symlinks=False):
                 _remove_if_abandoned(Path(entry.path))
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -41,9 +43,20 @@ def test_two_builds_at_once_make_one_overlay(tmp_path: Path, monkeypatch: pytest
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["1.16.0", str(folders[0] / "six.py")]
     assert [name for name, _ in overlay.cached(tmp_path)] == [folders[0].name]
-    assert not list((tmp_path / "overlays").glob(".building-*"))
+    assert not list((tmp_path / "overlays").glob("oma-*"))
     overlay.remove(folders[0].name, home=tmp_path)
     assert overlay.cached(tmp_path) == []
+
+
+def test_what_a_killed_install_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    left = tmp_path / "overlays" / "oma-overlay-abcd_123"
+    (left / "packages").mkdir(parents=True)
+    an_hour_ago = time.time() - 3600
+    os.utime(left, (an_hour_ago, an_hour_ago))
+    assert overlay.cached(tmp_path) == []
+    with pytest.raises(OverlayError):
+        overlay.ensure(["six==99.0"], home=tmp_path, progress=process.ignore_progress)
+    assert not left.exists()
 
 
 def test_a_version_that_does_not_exist(tmp_path: Path) -> None:
