@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from openmodelatlas.capture.recording import RecordedFile
+from openmodelatlas.capture.text import lines_of
 
 Origin = Literal["source", "package", "stand-in"]
 
@@ -114,6 +115,12 @@ def read_file(filename: str) -> tuple[str, str]:
     """SHA-256 and text of a file that ran; bytes that are no UTF-8 become U+FFFD (Python would not have run them)."""
     data = Path(filename).read_bytes()
     return hashlib.sha256(data).hexdigest(), data.decode("utf-8", errors="replace")
+
+
+@functools.cache
+def file_lines(filename: str) -> list[str]:
+    """The lines of a file that ran, without their ends; not to be changed."""
+    return lines_of(read_file(filename)[1])
 
 
 class FileTable:

@@ -6,9 +6,10 @@ least as fine, so that the first layer of every fold is the first of its kind he
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +20,12 @@ from openmodelatlas.capture.recording import Operation, Parameter, Phase
 Position = tuple[int, int]
 """A whole-number argument: number of the expression or call, and which of its arguments it is."""
 
+_SETTINGS = (bool, float, str)
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 _LAYER_NUMBER = re.compile(r"layer|idx|index")
 
 
+@functools.cache
 def list_element(name: str) -> tuple[str, int] | None:
     """The outermost module list that a module lies in, and its index there; ``None`` outside lists."""
     parts = name.split(".")
@@ -30,6 +33,11 @@ def list_element(name: str) -> tuple[str, int] | None:
         if part.isdigit():
             return ".".join(parts[:place]), int(part)
     return None
+
+
+@functools.cache
+def _without_indices(name: str) -> str:
+    return _INDEX.sub("*", name)
 
 
 def tensor_numbers(value: Any) -> Iterator[int]:
@@ -40,7 +48,7 @@ def tensor_numbers(value: Any) -> Iterator[int]:
             return
         for part in value.values():
             yield from tensor_numbers(part)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         for part in value:
             yield from tensor_numbers(part)
 
@@ -104,14 +112,23 @@ class LayerKinds:
             if number >= 0
         }
         seen: dict[int, Sequence[Any] | None] = {}
+        origins = _Origins(self, run, arguments)
         for operation in self.operations[run.first_operation :]:
-            values = (*operation.arguments, *operation.keywords.values())
-            read = tuple(self._argument(value, run, arguments) for value in values)
-            self._note(seen, ("operation", operation.function, operation.span, tuple(operation.keywords), read), values)
+            values: Sequence[Any] = operation.arguments
+            keywords = operation.keywords
+            if keywords:
+                values = [*values, *keywords.values()]
+            maker = (operation.function, operation.span)
+            self._note(seen, ("operation", maker, tuple(keywords), origins.of(values)), values)
+            here = ("here", maker)
+            for number in operation.outputs:
+                origins[number] = here
         for call in self.calls[run.call.index :]:
-            told = tuple(self._argument(value, run, arguments) for value in call.arguments.values())
-            counted = [None if _is_own_number(*item, run.index) else item[1] for item in call.arguments.items()]
-            self._note(seen, (call.kind, call.name, call.code, call.site, tuple(call.arguments), told), counted)
+            values = list(call.arguments.values())
+            key = (call.kind, call.name, call.code, call.site, tuple(call.arguments), origins.of(values))
+            if run.index in values:
+                values = [None if _is_own_number(*item, run.index) else item[1] for item in call.arguments.items()]
+            self._note(seen, key, values)
         numbers = {
             (key, place): value
             for key, values in seen.items()
@@ -132,32 +149,13 @@ class LayerKinds:
             sites.append(call.site)
         return tuple(sites)
 
-    def _argument(self, value: Any, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
-        if not isinstance(value, dict):
-            return _plain(value)
-        if "tensor" in value:
-            return self._origin(value["tensor"], run, arguments)
-        if "list" in value:
-            return "list", self._parts(value["list"], run, arguments), _plain(value)
-        if "slice" in value:
-            return "slice", tuple(self._argument(part, run, arguments) for part in value["slice"])
-        return _plain(value)
-
-    def _parts(self, parts: Sequence[Any], run: LayerRun, arguments: Mapping[int, str]) -> tuple[Hashable, ...]:
-        """Elements of a collection; what a loop collected (one for each expert that was hit) counts once."""
-        found: list[Hashable] = []
-        for part in parts:
-            described = self._argument(part, run, arguments)
-            if not (found and found[-1] == described and isinstance(described, tuple) and described[0] == "here"):
-                found.append(described)
-        return tuple(found)
-
-    def _origin(self, number: int, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
+    def origin(self, number: int, run: LayerRun, arguments: Mapping[int, str]) -> Hashable:
+        """What a tensor is to the layer."""
         parameter = self.parameters.get(number)
         if parameter is not None:
             inside = list_element(parameter.name)
             own = inside is not None and inside[0] == run.layers
-            return _INDEX.sub("*", parameter.name) if own else parameter.name, tuple(parameter.shape)
+            return _without_indices(parameter.name) if own else parameter.name, tuple(parameter.shape)
         if number >= run.first_tensor:
             return "here", self._maker(number)
         if self._made_in_layer(run.layers, number):
@@ -179,9 +177,53 @@ class LayerKinds:
         return place >= 0 and made[place][0] <= number < made[place][1]
 
 
+class _Origins(dict[int, Hashable]):
+    """What each tensor is to one layer, worked out when it is first asked for."""
+
+    def __init__(self, kinds: LayerKinds, run: LayerRun, arguments: Mapping[int, str]) -> None:
+        super().__init__()
+        self._kinds = kinds
+        self._run = run
+        self._arguments = arguments
+
+    def __missing__(self, number: int) -> Hashable:
+        origin = self[number] = self._kinds.origin(number, self._run, self._arguments)
+        return origin
+
+    def of(self, values: Iterable[Any]) -> tuple[Hashable, ...]:
+        """The description of each argument."""
+        return tuple(
+            [
+                self[value["tensor"]] if type(value) is dict and "tensor" in value else self._of(value)
+                for value in values
+            ]
+        )
+
+    def _of(self, value: Any) -> Hashable:
+        if type(value) is int:
+            return "int"
+        if type(value) is dict:
+            if "tensor" in value:
+                return self[value["tensor"]]
+            if "list" in value:
+                return "list", self._parts(value["list"]), _plain(value)
+            if "slice" in value:
+                return "slice", self.of(value["slice"])
+        return _plain(value)
+
+    def _parts(self, parts: Sequence[Any]) -> tuple[Hashable, ...]:
+        """Elements of a collection; what a loop collected (one for each expert that was hit) counts once."""
+        found: list[Hashable] = []
+        for part in parts:
+            described = self._of(part)
+            if not (found and found[-1] == described and isinstance(described, tuple) and described[0] == "here"):
+                found.append(described)
+        return tuple(found)
+
+
 def _plain(value: Any) -> Hashable:
     """An argument that is no tensor; of whole numbers only that they are numbers, of collections only the settings."""
-    if value is None or isinstance(value, bool | float | str):
+    if value is None or isinstance(value, _SETTINGS):
         return type(value).__name__, value
     if not isinstance(value, dict):
         return type(value).__name__
@@ -189,7 +231,7 @@ def _plain(value: Any) -> Hashable:
         return "slice", tuple(map(_plain, value["slice"]))
     if "list" in value or "dict" in value:
         inside = value["dict"].items() if "dict" in value else enumerate(value["list"])
-        return tuple((name, type(part).__name__, part) for name, part in inside if isinstance(part, bool | float | str))
+        return tuple((name, type(part).__name__, part) for name, part in inside if isinstance(part, _SETTINGS))
     return tuple((key, part if isinstance(part, str) else None) for key, part in value.items() if key != "module")
 
 

@@ -14,9 +14,8 @@ import torch
 from torch import nn
 
 from openmodelatlas.capture.child.encode import dtype_name
-from openmodelatlas.capture.child.frames import STAND_INS, FileTable, is_model_file, read_file
+from openmodelatlas.capture.child.frames import STAND_INS, FileTable, file_lines, is_model_file
 from openmodelatlas.capture.recording import Module, Parameter
-from openmodelatlas.capture.text import lines_of
 
 
 def describe_modules(model: nn.Module, files: FileTable) -> list[Module]:
@@ -65,7 +64,7 @@ def _plain_attributes(module: nn.Module) -> dict[str, bool | int | float | str |
 @functools.cache
 def class_lines(filename: str, qualified_name: str) -> tuple[int, int] | None:
     """First and last line of a class statement, ``None`` if the file has no such class (made at run time)."""
-    every = lines_of(read_file(filename)[1])
+    every = file_lines(filename)
     text = "\n".join(every)
     simple = qualified_name.rsplit(".", 1)[-1]
     found = [m.start() for m in re.finditer(rf"^[ \t]*class[ \t]+{re.escape(simple)}\b", text, re.MULTILINE)]

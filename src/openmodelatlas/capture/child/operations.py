@@ -15,6 +15,7 @@ from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
 from openmodelatlas.capture.child.encode import TENSORS, Encoder
 from openmodelatlas.capture.child.functions import KNOWN, PASSED, TorchFunction, torch_function
 from openmodelatlas.capture.child.meta import MetaFunctions
+from openmodelatlas.capture.child.table import AT_ONCE, Table
 from openmodelatlas.capture.child.tensors import TensorTable, storage_of, version_of
 from openmodelatlas.capture.recording import Operation
 
@@ -58,13 +59,16 @@ class OperationRecorder:
 
     Attributes:
         tracer: the running calls.
-        operations: everything recorded so far.
+        table: everything recorded so far.
     """
 
-    def __init__(self, tracer: CallTracer, encoder: Encoder, tensors: TensorTable, *, on_meta: bool) -> None:
-        """``on_meta``: whether value-dependent functions may meet tensors without values."""
+    def __init__(
+        self, tracer: CallTracer, encoder: Encoder, tensors: TensorTable, *, on_meta: bool, keep_records: bool
+    ) -> None:
+        """``on_meta``: value-dependent functions may meet tensors without values; ``keep_records``: see ``Table``."""
         self.tracer = tracer
-        self.operations: list[Operation] = []
+        self.table: Table[Operation] = Table(keep=keep_records)
+        self._pack_at = sys.maxsize if keep_records else AT_ONCE
         self._meta = MetaFunctions() if on_meta else None
         self._encoder = encoder
         self._tensors = tensors
@@ -113,7 +117,7 @@ class OperationRecorder:
         encoded: Any = None
         previous = _NO_NUMBERS
         if not changed and type(result) is torch.Tensor and id(result) not in tensors.references:
-            outputs = [tensors.enter(result, "operation", len(self.operations), "", found)]
+            outputs = [tensors.enter(result, "operation", self.table.count, "", found)]
         else:
             outputs, previous = [], []
             result = self._enter_results(result, found, changed, outputs, previous)
@@ -122,7 +126,7 @@ class OperationRecorder:
             if not outputs:
                 encoded = self._encoder.encode(result, [])
         if outputs or known is None or known.kind == "read":
-            self.operations.append(
+            self.table.latest.append(
                 Operation(
                     order=order,
                     call=call.index,
@@ -136,6 +140,9 @@ class OperationRecorder:
                     writes=previous,
                 )
             )
+            if len(self.table.latest) >= self._pack_at:
+                self.table.pack()
+                tensors.table.pack()
         return result
 
     def _encoded(
@@ -161,7 +168,7 @@ class OperationRecorder:
     ) -> tuple[Any, list[torch.Tensor]]:
         """Call a function that may write to what it reads; its result and the written inputs (see :meth:`_written`)."""
         if self._tensors.keeps_values:
-            self._tensors.expose(found)
+            self._tensors.expose(found[:1] if known is not None and known.writes else found)
         versions = [version_of(tensor) for tensor in found]
         result = func(*args, **kwargs) if kwargs else func(*args)
         if known is not None and known.uninitialised:
@@ -234,11 +241,11 @@ class OperationRecorder:
             if any(result is tensor for tensor in written):
                 if known not in outputs:
                     previous.append(known)
-                    outputs.append(tensors.enter(result, "operation", len(self.operations)))
+                    outputs.append(tensors.enter(result, "operation", self.table.count))
                 return result
             # The function handed a tensor through (``.to`` its own dtype): data flow must not fuse before and after.
             result = result.view(result.shape)
-        outputs.append(tensors.enter(result, "operation", len(self.operations), inputs=found))
+        outputs.append(tensors.enter(result, "operation", self.table.count, inputs=found))
         return result
 
     def _enter_writes(
@@ -254,14 +261,14 @@ class OperationRecorder:
             number = tensors.number(tensor)
             if number not in done:
                 previous.append(number)
-                outputs.append(tensors.enter(tensor, "operation", len(self.operations)))
+                outputs.append(tensors.enter(tensor, "operation", self.table.count))
         fresh = set(outputs)
         for tensor in written:
             for other in tensors.others_written(tensor):
                 number = tensors.number(other)
                 if number not in fresh:
                     previous.append(number)
-                    fresh.add(tensors.enter(other, "operation", len(self.operations)))
+                    fresh.add(tensors.enter(other, "operation", self.table.count))
                     outputs.append(tensors.number(other))
 
 

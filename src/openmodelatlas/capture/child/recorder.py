@@ -60,7 +60,9 @@ class Recorder:
     def __init__(self, model: nn.Module, *, roots: dict[str, Path], keep_values: bool) -> None:
         self._files = FileTable(roots)
         self._spans = SpanTable(self._files)
-        self._tensors = TensorTable(keep_values=keep_values)
+        on_meta = any(parameter.device.type == "meta" for parameter in model.parameters())
+        keep_records = keep_values or on_meta  # values of equal layers are dropped, experts that never ran are left out
+        self._tensors = TensorTable(keep_values=keep_values, keep_records=keep_records)
         self._modules = describe_modules(model, self._files)
         self._parameters = self._enter_parameters(model)
         held = [module for _, module in model.named_modules()]
@@ -74,13 +76,14 @@ class Recorder:
         )
         self._encoder = encoder
         self._tracer = CallTracer(self._spans, encoder)
-        on_meta = any(parameter.device.type == "meta" for parameter in model.parameters())
-        self._recorder = OperationRecorder(self._tracer, encoder, self._tensors, on_meta=on_meta)
+        self._recorder = OperationRecorder(
+            self._tracer, encoder, self._tensors, on_meta=on_meta, keep_records=keep_records
+        )
         self._layers: DistinctLayers | None = None
         if keep_values:
             names = [module.name for module in self._modules]
             self._layers = self._tracer.layers = DistinctLayers(
-                self._tensors, self._recorder.operations, self._tracer.calls, names, self._parameters
+                self._tensors, self._recorder.table.latest, self._tracer.calls, names, self._parameters
             )
         self.notes = self._tracer.notes
 
@@ -167,9 +170,9 @@ class Recorder:
                 files=self._files.recorded(),
                 modules=self._modules,
                 parameters=self._parameters,
-                tensors=self._tensors.described(),
+                tensors=self._tensors.table.finished(),
                 calls=[call.recorded() for call in self._tracer.calls],
-                operations=self._recorder.operations,
+                operations=self._recorder.table.finished(),
                 failure=failure,
             )
             if self._layers is not None:

@@ -7,9 +7,8 @@ import functools
 import inspect
 from types import CodeType
 
-from openmodelatlas.capture.child.frames import FileTable, read_file
+from openmodelatlas.capture.child.frames import FileTable, file_lines
 from openmodelatlas.capture.recording import Code, Span
-from openmodelatlas.capture.text import lines_of
 
 _OPERATOR_INSTRUCTIONS = frozenset(
     number
@@ -167,7 +166,7 @@ def _last_instruction_line(code: CodeType) -> int:
 @functools.cache
 def _block_end(filename: str, first_line: int) -> int:
     """Last line of the ``def`` (decorators included) that begins at ``first_line``, trailing blank lines left out."""
-    lines = lines_of(read_file(filename)[1])
+    lines = file_lines(filename)
     try:
         block = inspect.getblock([f"{line}\n" for line in lines[first_line - 1 :]])
     except (SyntaxError, IndentationError):

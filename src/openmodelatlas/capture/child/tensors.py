@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from openmodelatlas.capture.child.encode import dtype_name
+from openmodelatlas.capture.child.table import Table
 from openmodelatlas.capture.recording import Tensor
 
 Origin = Literal["input", "parameter", "buffer", "operation", "outside"]
@@ -60,14 +61,16 @@ class TensorTable:
 
     Attributes:
         references: every tensor object by ``id`` as recordings refer to it: ``{"tensor": current number}``.
+        table: all tensors by number.
         keeps_values: whether values are kept; none are for tensors on the meta device.
     """
 
-    def __init__(self, *, keep_values: bool) -> None:
+    def __init__(self, *, keep_values: bool, keep_records: bool = True) -> None:
+        """``keep_records``: see :class:`.table.Table`; without it nothing can be asked of :meth:`description`."""
         self.keeps_values = keep_values
         self.references: dict[int, dict[str, int]] = {}
         self._kept: list[torch.Tensor] = []
-        self._described: list[Tensor] = []
+        self.table: Table[Tensor] = Table(keep=keep_records)
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._fresh_bytes = 0
@@ -79,11 +82,11 @@ class TensorTable:
     @property
     def count(self) -> int:
         """How many numbers were given out."""
-        return len(self._described)
+        return self.table.count
 
     def description(self, number: int) -> Tensor:
         """What is known of a tensor."""
-        return self._described[number]
+        return self.table.latest[number]
 
     def values(self) -> dict[int, torch.Tensor]:
         """The kept values by number."""
@@ -122,10 +125,6 @@ class TensorTable:
         reference = self.references.get(id(tensor))
         return None if reference is None else reference["tensor"]
 
-    def described(self) -> list[Tensor]:
-        """All tensors so far, in order of their numbers."""
-        return list(self._described)
-
     def number(self, tensor: torch.Tensor) -> int:
         """Current number of ``tensor``; one never seen is entered as coming from outside."""
         known = self.references.get(id(tensor))
@@ -146,7 +145,8 @@ class TensorTable:
         """
         if self._fresh_bytes > RELEASE_AFTER:
             self._release()
-        number = len(self._described)
+        records = self.table.latest
+        number = self.table.earlier + len(records)
         storage = storage_of(tensor)
         sharing = self._sharing.get(storage) if storage else None
         base = -1
@@ -163,7 +163,7 @@ class TensorTable:
                 self._kept.append(tensor)
         self.references[id(tensor)] = {"tensor": number}
         self._storages.append(storage)
-        self._described.append(Tensor(list(tensor.shape), dtype_name(tensor.dtype), origin, index, name, base))
+        records.append(Tensor(list(tensor.shape), dtype_name(tensor.dtype), origin, index, name, base))
         if self.keeps_values:
             self._keep(number, tensor, storage)
         return number
@@ -210,7 +210,7 @@ class TensorTable:
         """Let go of every tensor."""
         self.references = {}
         self._kept = []
-        self._described = []
+        self.table = Table(keep=True)
         self._storages = []
         self._sharing = {}
         self._values = {}
