@@ -40,6 +40,10 @@ class Site:
 
     __slots__ = ("children", "event", "frame", "instances", "is_call", "key", "path", "probe", "rounds", "seen")
 
+    frame: Site | None
+    path: Path
+    rounds: Path
+
     def __init__(self, key: Key, instances: Instances, probe: int, seen: Seen | None) -> None:
         self.key = key
         self.instances = instances
@@ -48,9 +52,6 @@ class Site:
         self.is_call = self.event < 0
         self.children: Sequence[Site | LoopSite] = ()
         self.seen = seen
-        self.frame: Site | None = None
-        self.path: Path = ()
-        self.rounds: Path = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +104,9 @@ class Aligner:
     def __init__(self, trees: Sequence[Tree], complete: int) -> None:
         self._trees = trees
         self._complete = complete
+        self._inside = [tree.children for tree in trees]
+        self._keys = [tree.event_keys for tree in trees]
+        self._results = [tree.result_keys for tree in trees]
         self._merged = self._loops_to_merge()
 
     def align(self, root: int) -> Site | None:
@@ -111,6 +115,7 @@ class Aligner:
         if not any(calls):
             return None
         site = self._site(calls)
+        site.frame, site.path, site.rounds = None, (), ()
         _place(site, site.children, (), ())
         return site
 
@@ -140,29 +145,23 @@ class Aligner:
 
     def _plain_children(self, instances: Instances) -> list[Element] | None:
         """The common case, fast: one run per probe, the same events in each, no loops."""
-        rows: list[list[int]] = []
-        first: list[Key] | None = None
-        for tree, calls in zip(self._trees, instances, strict=True):
-            if len(calls) != 1:
-                return None
-            children = tree.children[~calls[0]]
-            event_keys = tree.event_keys
-            keys = [event_keys[event] for event in children]
-            if first is None:  # the call is of the same function in the other probes
-                first = keys
-                function = tree.function(~calls[0]) if children else None
-                if function is None and len(keys) > 1:
-                    return None
-                if len(set(keys)) != len(keys) or (function is not None and function.loops):
-                    return None
-            elif keys != first:
-                return None
-            rows.append(children)
+        if any(len(calls) != 1 for calls in instances):
+            return None
+        rows = [children[~call] for children, (call,) in zip(self._inside, instances, strict=True)]
+        first, *others = [[keys[event] for event in row] for keys, row in zip(self._keys, rows, strict=True)]
+        if any(keys != first for keys in others):
+            return None
+        if not first:
+            return []
+        function = self._trees[0].function(~instances[0][0])  # the same in the other probes, where the call is the same
+        if len(set(first)) != len(first) or (function.loops if function is not None else len(first) > 1):
+            return None
         columns = zip(*[[(event,) for event in row] for row in rows], strict=True)
-        results = [tree.result_keys for tree in self._trees]
-        seen = zip(*[[keys[event] for event in row] for keys, row in zip(results, rows, strict=True)], strict=True)
+        seen = zip(
+            *[[keys[event] for event in row] for keys, row in zip(self._results, rows, strict=True)], strict=True
+        )
         sites: list[Element] = []
-        for key, column, shapes in zip(first or (), columns, seen, strict=True):
+        for key, column, shapes in zip(first, columns, seen, strict=True):
             site = Site(key, column, 0, shapes)
             if site.is_call:
                 site.children = self._children(column)

@@ -67,7 +67,8 @@ def _read_call(call: Call) -> Reading:
     scalars: list[Scalar] = []
     for name, value in call.arguments.items():
         if type(value) is dict:
-            found = [inner for _, inner in tensors_in(value, 1)] if "tensor" not in value else [value["tensor"]]
+            elements = (value,) if "tensor" in value else value.get("list") or value.get("dict", {}).values()
+            found = [element["tensor"] for element in elements if type(element) is dict and "tensor" in element]
             tensors += found
             names += [name] * len(found)
         scalars.append(scalar(value))

@@ -67,10 +67,11 @@ def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]
             if not site.is_call:
                 continue
             tree = trees[site.probe]
-            key = function_key(tree, ~site.event)
+            function = tree.function(~site.event)
+            key = function_key(tree, ~site.event) if function is not None and function.conditions else None
             if key is None:
                 continue
-            syntax.setdefault(key, tree.function(~site.event))
+            syntax[key] = function
             merged[key].update(_merged_loops(site.children))
             for event in site.instances[site.probe]:
                 lines[key][number].update(tree.recording.calls[~event].trace)
@@ -116,11 +117,7 @@ class Coverage:
 
     def note(self, tree: Tree) -> None:
         """Adds the lines of one recording."""
-        lines = [set[int]() for _ in tree.recording.codes]
-        for call in tree.recording.calls:
-            if call.code >= 0:
-                lines[call.code].update(call.trace)
-        for code, reached in zip(tree.recording.codes, lines, strict=True):
+        for code, reached in zip(tree.recording.codes, tree.lines_run, strict=True):
             self.lines[tree.recording.files[code.file].path, code.name, code.first_line] |= reached
 
     def unreached(self, key: FunctionKey, function: FunctionSyntax) -> list[tuple[int, int, Condition | None]]:

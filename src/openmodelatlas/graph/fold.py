@@ -12,7 +12,6 @@ from itertools import zip_longest
 from typing import Any
 
 from openmodelatlas.graph.align import Element, LoopSite, Site, sites_in
-from openmodelatlas.graph.arguments import Scalar
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Reference, Wiring, read_tensors
@@ -168,9 +167,14 @@ class Folder:
         if isinstance(element, LoopSite):
             bodies = tuple(self._round_structure(part) for part in element.rounds)
             return self._number("loop", element.key, bodies)
-        key = self._trees[element.probe].relative_keys[element.event]
-        children = tuple([self.structure(child) for child in element.children]) if element.children else ()
-        return self._number(key, self._references(element), self._scalars(element), children)
+        tree = self._trees[element.probe]
+        references, scalars = self._wiring.references(element), tree.readings[element.event].scalars
+        if len(set(references)) < len(references):
+            references = self._without_repeats(element, references)
+        if len(element.instances[element.probe]) > 1:
+            scalars = ()  # of one round of many
+        children = tuple([self.structure(child) for child in element.children]) if element.is_call else ()
+        return self._number(tree.relative_keys[element.event], tuple(references), scalars, children)
 
     def _round_structure(self, part: list[Element]) -> int:
         """Like the structure of its elements, with the tensors from outside numbered by their first use."""
@@ -197,23 +201,18 @@ class Folder:
         pairs = zip(read, self._wiring.references(element), strict=True)
         return [tensor for tensor, reference in pairs if reference[0] == "slot"]
 
-    def _references(self, site: Site) -> tuple[Reference, ...]:
-        references: list[Reference] = []
+    def _without_repeats(self, site: Site, references: list[Reference]) -> list[Reference]:
+        """What a merged loop collected (one result for each expert that was hit) is read once, however many."""
+        kept: list[Reference] = []
+        producers = self._wiring.producers(site.probe)
         read = read_tensors(site.event, self._trees[site.probe])
-        for tensor, reference in zip(read, self._wiring.references(site), strict=True):
-            if references and references[-1] == reference and reference[0] == "step":
-                # What a merged loop collected (one result for each expert that was hit) is read once, however many.
-                producer = self._wiring.producers(site.probe)[tensor]
+        for tensor, reference in zip(read, references, strict=True):
+            if kept and kept[-1] == reference and reference[0] == "step":
+                producer = producers[tensor]
                 if producer is not None and len(producer.instances[site.probe]) > 1:
                     continue
-            references.append(reference)
-        return tuple(references)
-
-    def _scalars(self, site: Site) -> tuple[Scalar, ...]:
-        """Arguments that are no tensors; of whole numbers only that they are numbers, see :meth:`_settings`."""
-        if len(site.instances[site.probe]) > 1:
-            return ()
-        return self._trees[site.probe].readings[site.event].scalars
+            kept.append(reference)
+        return kept
 
     # Refinement -----------------------------------------------------------------------------------------------
 
@@ -259,26 +258,16 @@ class Folder:
             if not any(dimension is None or isinstance(dimension, DataDependent) for dimension in dimensions):
                 _note(facts, [_comparable(dimension) for dimension in dimensions])
 
-    def _arguments(self, probe: int, event: int) -> list[Any]:
-        recording = self._trees[probe].recording
-        if event < 0:
-            return list(recording.calls[~event].arguments.values())
-        operation = recording.operations[event]
-        return [*operation.arguments, *operation.keywords.values()]
-
     def _settings(self, sites: Sequence[Site]) -> Iterator[list[int]]:
         """Whole-number arguments that tell layers apart, a window or an axis: those that go up and down.
 
         Numbers that only grow (or only fall) may count layers or what layers have stored; numbers that the repeat with
         other weights changes in any layer depend on values.
         """
-        first = self._integers(sites[0], sites[0].probe)
-        if not first:
+        rows = [self._integers(site, site.probe) for site in sites]
+        if not rows[0] or _all_equal(rows) or any(row.keys() != rows[0].keys() for row in rows):
             return
-        rows = [first, *(self._integers(site, site.probe) for site in sites[1:])]
-        if any(row.keys() != first.keys() for row in rows):
-            return
-        for key in first:
+        for key in rows[0]:
             column = [row[key] for row in rows]
             if column in (sorted(column), sorted(column, reverse=True)):
                 continue
@@ -291,10 +280,15 @@ class Folder:
     def _integers(self, site: Site, probe: int) -> dict[int, int]:
         """Whole-number arguments by position; none where a site runs more or less than once."""
         events = site.instances[probe]
-        if len(events) != 1:
+        tree = self._trees[probe]
+        if len(events) != 1 or int not in tree.readings[events[0]].scalars:
             return {}
-        values = enumerate(self._arguments(probe, events[0]))
-        return {index: value for index, value in values if type(value) is int}
+        if events[0] < 0:
+            values = list(tree.recording.calls[~events[0]].arguments.values())
+        else:
+            operation = tree.recording.operations[events[0]]
+            values = [*operation.arguments, *operation.keywords.values()]
+        return {index: value for index, value in enumerate(values) if type(value) is int}
 
 
 def _note(facts: list[list[Any]], column: Sequence[Any]) -> None:

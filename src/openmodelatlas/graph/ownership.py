@@ -93,8 +93,8 @@ class Ownership:
 
         The decode step shows the same parameters so; and layers of which one is called elsewhere too, all of theirs.
         """
-        names = self._labels.module_names(draft)
-        keys = [key(names[0], self._layer_list) for key in (single_key, parameter_key)] if names else []
+        module = self._labels.module(draft)
+        keys = [key(module.name, self._layer_list) for key in (single_key, parameter_key)] if module is not None else []
         twin = next((self._drafts[key] for key in keys if key in self._drafts), None)
         own = owned.get(self._labels.addresses[draft], [])
         return own if twin is None or twin is draft else [*owned.get(self._labels.addresses[twin], []), *own]

@@ -90,10 +90,17 @@ class ParameterTable:
     solved: dict[ParameterKey, Solved]
     facts: dict[str, ParameterFact] = field(default_factory=dict)
     fact_names: dict[ParameterKey, str] = field(default_factory=dict)
+    _by_name: dict[str, str | None] = field(default_factory=dict)
 
     def fact_name(self, name: str, layer_list: str) -> str | None:
-        """Name of the fact that the parameter of a true name belongs to; ``None`` if there is none."""
-        return self.fact_names.get(parameter_key(name, layer_list)) or self.fact_names.get(single_key(name, layer_list))
+        """Name of the fact that the parameter of a true name belongs to; ``None`` if there is none.
+
+        Remembered, so that it must not be asked for before the facts are published.
+        """
+        if name not in self._by_name:
+            fact = self.fact_names.get(parameter_key(name, layer_list))
+            self._by_name[name] = fact or self.fact_names.get(single_key(name, layer_list))
+        return self._by_name[name]
 
     def note_use(self, readers: Mapping[str, Iterable[str]], first_probe: Sequence[Parameter], layer_list: str) -> None:
         """Adds who reads each parameter, and where its value in the first probe lies."""
@@ -128,7 +135,8 @@ def solve_parameters(
         solver: solver for sizes without ``B``, ``T``, ``P``.
         layer_list: see :func:`parameter_key`.
     """
-    groups = [_siblings(parameters, layer_list) for parameters in (*probes, full_size)]
+    keys = _Keys(layer_list)
+    groups = [_siblings(parameters, keys) for parameters in (*probes, full_size)]
     varying = {key for key in groups[-1] if len({len(group.get(key, ())) for group in groups}) > 1}
     *tables, whole = (_by_key(group, varying, layer_list) for group in groups)
     cache: dict[tuple[tuple[int, ...], int, int], Dimension] = {}
@@ -159,10 +167,22 @@ def solve_parameters(
     return ParameterTable(solved)
 
 
-def _siblings(parameters: Iterable[Parameter], layer_list: str) -> dict[ParameterKey, list[Parameter]]:
+class _Keys(dict[str, ParameterKey]):
+    """Keys by true name, which all probes share."""
+
+    def __init__(self, layer_list: str) -> None:
+        super().__init__()
+        self._layer_list = layer_list
+
+    def __missing__(self, name: str) -> ParameterKey:
+        key = self[name] = parameter_key(name, self._layer_list)
+        return key
+
+
+def _siblings(parameters: Iterable[Parameter], keys: _Keys) -> dict[ParameterKey, list[Parameter]]:
     table: dict[ParameterKey, list[Parameter]] = defaultdict(list)
     for parameter in parameters:
-        table[parameter_key(parameter.name, layer_list)].append(parameter)
+        table[keys[parameter.name]].append(parameter)
     return table
 
 

@@ -22,12 +22,13 @@ class Preparation:
         """Make the tree of ``recording``, and everything of it that will be asked for in any case."""
         self._enter(recording)
         tree = Tree(recording, self._syntax, self._keys)
-        _ = tree.result_keys
+        _ = tree.result_keys, tree.inputs, tree.lines_run
         if recording.probe.role != "true-size":
             _ = tree.loop_signatures
         if not self._trees and recording.probe.role == "solve":  # the first probe's data flow is the document's
-            for event in range(len(recording.operations)):
-                _ = tree.readings[event]
+            for events in tree.children:
+                for event in events:
+                    _ = tree.readings[event]
         self._trees[id(recording)] = tree  # which holds the recording, so that its id stays its own
 
     def _enter(self, recording: Recording) -> None:

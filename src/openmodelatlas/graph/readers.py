@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.hierarchy import Draft
@@ -32,11 +33,11 @@ class Readers:
     def note(self, draft: Draft) -> None:
         """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
         address = self._labels.addresses[draft]
-        read: dict[int, set[int]] = {}
+        read: dict[int, list[Sequence[int]]] = {}
         for probe, row in self._flow.reads(draft):  # later rounds of a loop read what earlier ones made
-            read.setdefault(probe, set()).update(row)
-        for probe, numbers in read.items():
-            for readers in self._readers_on_the_way(probe, numbers):
+            read.setdefault(probe, []).append(row)
+        for probe, rows in read.items():
+            for readers in self._readers_on_the_way(probe, set(chain.from_iterable(rows))):
                 readers[address] = None
 
     def _readers_on_the_way(self, probe: int, numbers: set[int]) -> Iterator[dict[str, None]]:
@@ -50,9 +51,10 @@ class Readers:
     def _parameters(self, probe: int) -> frozenset[int]:
         """Numbers of the tensors of a probe that are parameters or buffers."""
         if probe not in self._stored:
-            tensors = self._trees[probe].recording.tensors
-            stored = (number for number, entry in enumerate(tensors) if entry.origin in ("parameter", "buffer"))
-            self._stored[probe] = frozenset(stored)
+            tree = self._trees[probe]
+            stored = ("parameter", "buffer")
+            numbers = (number for number in tree.outside if tree.recording.tensors[number].origin in stored)
+            self._stored[probe] = frozenset(numbers)
         return self._stored[probe]
 
     def _readers_of_parameter(self, probe: int, number: int) -> dict[str, None]:

@@ -42,19 +42,21 @@ class Runs:
 
 
 class Sight:
-    """What the probes saw of an operation that none of them ran twice, where it stands.
+    """What the probes saw of an operation where it stands.
 
     Attributes:
+        site: the first operation of this sight.
         phase, context: the phase, and the number of the place in the model, the same in every layer.
         runs: what they saw of each result.
-        complete: for each result, whether every probe that solves or confirms gave it.
+        complete: for each result, whether every probe that solves or confirms gave it, none of them twice.
         solved: shapes of results, once they are solved for all operations of this sight.
         signature: the dimensions of all results, once ``solved`` has them all.
     """
 
-    __slots__ = ("complete", "context", "phase", "runs", "signature", "solved")
+    __slots__ = ("complete", "context", "phase", "runs", "signature", "site", "solved")
 
-    def __init__(self, phase: Phase, context: int, runs: list[Runs], complete: list[bool]) -> None:
+    def __init__(self, site: Site, phase: Phase, context: int, runs: list[Runs], complete: list[bool]) -> None:
+        self.site = site
         self.phase = phase
         self.context = context
         self.runs = runs
@@ -64,7 +66,7 @@ class Sight:
 
 
 class Sights:
-    """The sight of every operation; equal ones are one object.
+    """The sight of every operation; equal ones that no probe ran twice are one object.
 
     Args:
         trees: all probes.
@@ -79,42 +81,40 @@ class Sights:
         self._results = [tree.result_keys for tree in trees]
         self._probes = probes
         self._known: dict[tuple[Phase, int, Seen], Sight] = {}
-        self._runs: dict[tuple[int, tuple[tuple[Key, ...], ...]], Runs] = {}
+        self._runs: dict[tuple[tuple[Key, ...], ...], list[Runs]] = {}
         self.of: dict[Site, Sight] = {}
 
     def look(self, site: Site, phase: Phase, context: int) -> bool:
-        """Looks at an operation, unless a probe ran it more than once; returns whether there is something new to see.
-
-        What is run more than once has no sight in ``of``.
-        """
+        """Looks at an operation; returns whether there is something new to see."""
         if site.seen is None:
+            self.of[site] = self._repeated(site, phase, context)
             return True
         key = (phase, context, site.seen)
         sight = self._known.get(key)
         new = sight is None
         if sight is None:
-            sight = self._known[key] = self._sight(site.seen, phase, context)
+            sight = self._known[key] = self._sight(site, site.seen, phase, context)
         self.of[site] = sight
         return new
 
-    def _sight(self, seen: Seen, phase: Phase, context: int) -> Sight:
+    def _sight(self, site: Site, seen: Seen, phase: Phase, context: int) -> Sight:
         shapes = [self._keys.shapes(key) if key is not None else () for key in seen]
         rows: list[list[Row]] = [
             [(row[index],) if index < len(row) else () for row in shapes] for index in range(max(map(len, shapes)))
         ]
         complete = [all(row[probe] for probe in self._probes) for row in rows]
-        return Sight(phase, context, [Runs(row) for row in rows], complete)
+        return Sight(site, phase, context, [Runs(row) for row in rows], complete)
 
-    def runs(self, site: Site, index: int) -> Runs:
-        """What the probes saw of the ``index``-th result of an operation."""
-        sight = self.of.get(site)
-        if sight is not None:
-            return sight.runs[index]
+    def _repeated(self, site: Site, phase: Phase, context: int) -> Sight:
+        """The sight of an operation that a probe ran more than once. What it saw, operations of one loop share."""
         pairs = zip(self._results, site.instances, strict=True)
         seen = tuple([tuple([keys[event] for event in events]) for keys, events in pairs])
-        known = self._runs.get((index, seen))
-        if known is None:
+        runs = self._runs.get(seen)
+        if runs is None:
             shapes = [[self._keys.shapes(key) for key in keys] for keys in seen]
-            rows = [tuple([results[index] for results in row if index < len(results)]) for row in shapes]
-            known = self._runs[index, seen] = Runs(rows)
-        return known
+            count = max([len(results) for row in shapes for results in row])
+            runs = self._runs[seen] = [
+                Runs([tuple([results[index] for results in row if index < len(results)]) for row in shapes])
+                for index in range(count)
+            ]
+        return Sight(site, phase, context, runs, [False] * len(runs))

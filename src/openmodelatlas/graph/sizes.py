@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from openmodelatlas.capture.recording import Phase
@@ -47,7 +48,6 @@ class Sizes:
         self._shapes: dict[tuple[Phase, tuple[tuple[tuple[int, ...], ...], ...]], Shape] = {}
         self._loops: dict[Site, LoopSite] = {}
         self._frames: dict[LoopSite, Site] = {}
-        self._contexts: dict[Site, int] = {}
         self._context_numbers: dict[tuple[int, int], int] = {}
         self._dependent_axes: dict[tuple[int, int], set[int]] = {}
         self._sights = Sights(trees, (*roles.solving, roles.held_out))
@@ -84,7 +84,7 @@ class Sizes:
                 continue
             if loop is not None:
                 self._loops[element] = loop
-            own = self._contexts[element] = self._context(element, context)
+            own = self._context(element, context)
             if element.is_call:
                 self._prepare(element.children, loop, own, element, phase)
             elif self._sights.look(element, phase, own):
@@ -99,7 +99,7 @@ class Sizes:
             return
         recording = self._trees[full].recording
         for index, number in enumerate(recording.operations[site.instances[full][0]].outputs):
-            rows = self._sights.runs(site, index).rows
+            rows = self._sights.of[site].runs[index].rows
             self._note_empty(rows, recording.tensors[number].shape, (context, index))
             if all(len(row) == 1 for row in rows):
                 key = (context, index, tuple(row[0] for row in rows[:full]))
@@ -138,42 +138,40 @@ class Sizes:
 
     def alike(self, sites: Sequence[Site]) -> bool:
         """Whether operations are known to have the same signature, since the probes saw the same of them."""
-        sight, *others = {self._sights.of.get(site) for site in sites}
-        return not others and sight is not None and sight.signature is not None
+        sight, *others = {self._sights.of[site] for site in sites}
+        return not others and sight.signature is not None
 
     def distinct(self, sites: Sequence[Site]) -> list[tuple[Site, int]]:
         """The operations among ``sites``, those that are known to be alike as one with their number."""
-        groups: dict[Sight | Site, list[Site]] = {}
-        for site in sites:
-            if not site.is_call:
-                groups.setdefault(self._sights.of.get(site, site), []).append(site)
+        counts = Counter([self._sights.of[site] for site in sites if not site.is_call])
         found: list[tuple[Site, int]] = []
-        for first, *others in groups.values():
-            self.signature(first)
-            if self.alike([first]):
-                found.append((first, 1 + len(others)))
+        different: set[Sight] = set()
+        for sight, count in counts.items():
+            self.signature(sight.site)
+            if count == 1 or sight.signature is not None:
+                found.append((sight.site, count))
             else:
-                found += [(site, 1) for site in (first, *others)]
-        return found
+                different.add(sight)
+        return found + [(site, 1) for site in sites if self._sights.of.get(site) in different]
 
     def signature(self, site: Site) -> Shape:
         """All dimensions of all tensors that an operation returns, in order; empty for calls."""
         if site.is_call:
             return ()
-        sight = self._sights.of.get(site)
-        if sight is not None and sight.signature is not None:
+        sight = self._sights.of[site]
+        if sight.signature is not None:
             return sight.signature
         outputs = range(output_count(self._trees[site.probe].operation(site.event)))
         shapes = [self.output(site, index) for index in outputs]
         signature = shapes[0] if len(shapes) == 1 else tuple(dimension for shape in shapes for dimension in shape)
-        if sight is not None and all(index in sight.solved for index in outputs):
+        if all(index in sight.solved for index in outputs):
             sight.signature = signature
         return signature
 
     def output(self, site: Site, index: int) -> Shape:
         """Shape of the ``index``-th tensor that an operation site returns."""
-        sight = self._sights.of.get(site)
-        if sight is not None and index in sight.solved:
+        sight = self._sights.of[site]
+        if index in sight.solved:
             return sight.solved[index]
         key = (site, index)
         shape = self._outputs.get(key)
@@ -181,7 +179,7 @@ class Sizes:
             # Sizes that depend on values look up the operations they come from, which must not come back here.
             self._outputs[key] = ()
             shape = self._outputs[key] = self._solve_output(site, index)
-            if sight is not None and sight.complete[index] and (sight.context, index) not in self._dependent_axes:
+            if sight.complete[index] and (sight.context, index) not in self._dependent_axes:
                 resolved = not any(isinstance(dimension, Unresolved) for dimension in shape)
                 if resolved:  # what is open is looked at again in each layer
                     sight.solved[index] = shape
@@ -276,11 +274,11 @@ class Sizes:
         return recording.calls[call].phase
 
     def _solve_output(self, site: Site, index: int) -> Shape:
-        runs = self._sights.runs(site, index)
+        sight = self._sights.of[site]
+        runs, phase, context = sight.runs[index], sight.phase, sight.context
         written = self._written(site, runs.rows)
         if written is not None:
             return written
-        phase, context = self.phase(site), self._contexts[site]
         dependent = self._dependent_axes.get((context, index))
         if dependent or runs.repeated:
             return self._shape_from(site, phase, dependent or set(), runs)

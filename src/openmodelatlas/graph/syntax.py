@@ -13,6 +13,7 @@ from functools import cached_property
 from weakref import WeakValueDictionary
 
 from openmodelatlas.capture.text import lines_of
+from openmodelatlas.graph.excerpts import parse_function
 
 Position = tuple[int, int, int, int]
 """Line, column, end line, end column."""
@@ -202,6 +203,10 @@ class FileSyntax:
     def definition(self, first_line: int, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The function statement that a code object with this first line (decorators included) was made from."""
         short = name.rpartition(".")[2]
+        if not short.isidentifier():  # a comprehension
+            return None
+        if "tree" not in self.__dict__ and (alone := parse_function(self.lines, first_line, short)) is not None:
+            return alone  # nothing else of the file may ever be asked for
         for node in self._definitions:
             start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if start == first_line and node.name == short:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from openmodelatlas.capture.recording import Operation, Recording
@@ -25,7 +25,6 @@ Place = tuple[str, int, int, int, int]
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 
 
-@lru_cache(maxsize=2**14)
 def starred(name: str) -> str:
     """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
     return _INDEX.sub("*", name)
@@ -111,6 +110,21 @@ class Tree:
     _items: dict[int, list[Item]] = field(default_factory=dict)
 
     @cached_property
+    def outside(self) -> list[int]:
+        """Numbers of the tensors that no operation made: inputs, parameters, buffers and others."""
+        tensors = self.recording.tensors
+        return [number for number, tensor in enumerate(tensors) if tensor.origin != "operation"]
+
+    @cached_property
+    def lines_run(self) -> list[set[int]]:
+        """For each function the lines that ran."""
+        lines = [set[int]() for _ in self.recording.codes]
+        for call in self.recording.calls:
+            if call.code >= 0:
+                lines[call.code].update(call.trace)
+        return lines
+
+    @cached_property
     def result_keys(self) -> list[Key]:
         """For every event, like ``event_keys``, the number for the shapes of its results; calls have none.
 
@@ -142,7 +156,8 @@ class Tree:
     def inputs(self) -> dict[str, list[int]]:
         """Numbers of the tensors that the probe handed to the model, by the name of the argument."""
         found: dict[str, list[int]] = {}
-        for number, tensor in enumerate(self.recording.tensors):
+        for number in self.outside:
+            tensor = self.recording.tensors[number]
             if tensor.origin == "input":
                 found.setdefault(tensor.name, []).append(number)
         return found

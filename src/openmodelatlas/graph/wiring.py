@@ -86,6 +86,7 @@ class Wiring:
         self._sites: dict[int, dict[int, Site]] = {}
         self._producers: dict[int, list[Site | None]] = {}
         self._arguments: dict[Site, dict[int, Reference]] = {}
+        self._parameters: dict[str, Reference] = {}
 
     def site_of(self, probe: int, operation: int) -> Site:
         """The site that an operation of a probe belongs to."""
@@ -136,7 +137,10 @@ class Wiring:
         recording = self._trees[probe].recording
         entry = recording.tensors[tensor]
         if entry.origin in ("parameter", "buffer"):
-            return ("parameter", starred(recording.parameters[entry.index].name))
+            name = recording.parameters[entry.index].name
+            if name not in self._parameters:
+                self._parameters[name] = ("parameter", starred(name))
+            return self._parameters[name]
         return ("input", entry.name) if entry.origin == "input" else ("elsewhere",)
 
     def _arguments_of(self, frame: Site) -> dict[int, Reference]:

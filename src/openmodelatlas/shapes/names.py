@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 RUN_NAMES = ("B", "T", "P")
@@ -120,6 +121,7 @@ def is_seam(key: str) -> bool:
     return _SEAM.match(last_part(key)) is not None
 
 
+@lru_cache(maxsize=1024)
 def order_key(key: str) -> tuple[int, str, str]:
     """Position of a key among the factors of a product: B, T, P, then counts, then widths, each by name."""
     if key in RUN_NAMES:
