@@ -20,8 +20,6 @@ ATTRIBUTE_ACCESS = frozenset({"__getattr__", "__getattribute__", "__setattr__", 
 
 REPLACED = "The model's code replaced the trace function; lines and calls until the next operation are missing."
 
-_UNSEEN = object()
-
 
 class RunningCall:
     """A call while it runs and afterwards; fields as in :class:`openmodelatlas.capture.recording.Call`.
@@ -128,13 +126,13 @@ class CallTracer:
 
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The global trace function: decides once per code object, costs one dictionary look-up afterwards."""
-        code = frame.f_code
-        running = self._codes.get(id(code), _UNSEEN)
-        if running is _UNSEEN:
-            running = self._classify(code)
+        try:
+            running = self._codes[id(frame.f_code)]
+        except KeyError:
+            running = self._classify(frame.f_code)
         if running is None or event != "call":
             return None
-        return self._enter(frame, running)  # type: ignore[arg-type]
+        return self._enter(frame, running)
 
     def _classify(self, code: CodeType) -> RunningCode | None:
         running = None
@@ -172,7 +170,7 @@ class CallTracer:
         names = running.arguments
         if module >= 0 and names and names[0] == running.receiver:
             names = names[1:]
-        call.arguments = {name: encode(values[name], found, caches=caches) for name in names}
+        call.arguments = {name: encode(values[name], found, caches) for name in names}
         return self._local
 
     def begin(self, kind: CallKind, name: str, running: RunningCode | None, module: int) -> RunningCall:

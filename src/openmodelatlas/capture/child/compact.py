@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,21 +16,35 @@ def compact(recording: Recording) -> Recording:
     Numbers that refer to what remains are rewritten; order is kept. :class:`Summary` lists all parameters.
     """
     names = _with_parents({recording.modules[call.module].name for call in recording.calls if call.module >= 0})
-    modules = {old: new for new, old in enumerate(i for i, m in enumerate(recording.modules) if m.name in names)}
-    referenced = _tensors(recording)
-    parameters = {
-        old: new for new, old in enumerate(i for i, p in enumerate(recording.parameters) if p.tensor in referenced)
-    }
+    kept = [number for number, module in enumerate(recording.modules) if module.name in names]
+    if len(kept) < len(recording.modules):
+        modules = {old: new for new, old in enumerate(kept)}
+        recording = msgspec.structs.replace(
+            recording,
+            modules=[recording.modules[old] for old in kept],
+            calls=[
+                msgspec.structs.replace(call, module=modules[call.module]) if call.module >= 0 else call
+                for call in recording.calls
+            ],
+        )
+    referenced = _referenced(recording)
     kept = [
         number
         for number, tensor in enumerate(recording.tensors)
         if tensor.origin not in ("parameter", "buffer") or number in referenced
     ]
+    return recording if len(kept) == len(recording.tensors) else _renumbered(recording, kept)
+
+
+def _renumbered(recording: Recording, kept: list[int]) -> Recording:
+    """The recording with these of its tensors only."""
     tensors = {old: new for new, old in enumerate(kept)}
+    parameters = {
+        old: new for new, old in enumerate(i for i, p in enumerate(recording.parameters) if p.tensor in tensors)
+    }
     encoded = _Renumbering(tensors)
     return msgspec.structs.replace(
         recording,
-        modules=[recording.modules[old] for old in modules],
         parameters=[
             msgspec.structs.replace(recording.parameters[old], tensor=tensors[recording.parameters[old].tensor])
             for old in parameters
@@ -39,8 +53,7 @@ def compact(recording: Recording) -> Recording:
         calls=[
             msgspec.structs.replace(
                 call,
-                module=modules.get(call.module, -1),
-                arguments=encoded.value(call.arguments),
+                arguments=encoded.values(call.arguments),
                 result=encoded.value(call.result),
             )
             for call in recording.calls
@@ -48,11 +61,11 @@ def compact(recording: Recording) -> Recording:
         operations=[
             msgspec.structs.replace(
                 operation,
-                arguments=encoded.value(operation.arguments),
-                keywords=encoded.value(operation.keywords),
+                arguments=[encoded.value(value) for value in operation.arguments],
+                keywords=encoded.values(operation.keywords) if operation.keywords else operation.keywords,
                 result=encoded.value(operation.result),
                 outputs=[tensors[number] for number in operation.outputs],
-                writes=[tensors[number] for number in operation.writes],
+                writes=[tensors[number] for number in operation.writes] if operation.writes else operation.writes,
             )
             for operation in recording.operations
         ],
@@ -72,46 +85,52 @@ def _tensor(tensor: Tensor, tensors: Mapping[int, int], parameters: Mapping[int,
     return msgspec.structs.replace(tensor, index=index, base=tensors.get(tensor.base, -1))
 
 
-def _tensors(recording: Recording) -> set[int]:
-    """Numbers of all tensors that events or other tensors refer to."""
+def _referenced(recording: Recording) -> set[int]:
+    """Numbers of all tensors that events read, and of those that they or tensors of operations are views of."""
     found: set[int] = set()
     for operation in recording.operations:
-        found.update(operation.outputs)
         found.update(operation.writes)
-        for value in (operation.arguments, operation.keywords, operation.result):
-            found.update(_numbers(value))
+        _collect(operation.arguments, found)
+        _collect(operation.keywords.values(), found)
+        _collect((operation.result,), found)
     for call in recording.calls:
-        found.update(_numbers(call.arguments))
-        found.update(_numbers(call.result))
+        _collect(call.arguments.values(), found)
+        _collect((call.result,), found)
     for number, tensor in enumerate(recording.tensors):
         if tensor.base >= 0 and (number in found or tensor.origin not in ("parameter", "buffer")):
             found.add(tensor.base)
     return found
 
 
-def _numbers(value: Any) -> Iterator[int]:
-    if isinstance(value, dict):
-        number = value.get("tensor")
-        if isinstance(number, int) and len(value) == 1:
-            yield number
-        else:
-            for item in value.values():
-                yield from _numbers(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _numbers(item)
+def _collect(values: Iterable[Any], found: set[int]) -> None:
+    """Adds the numbers of the tensors in encoded values."""
+    for value in values:
+        if type(value) is dict:
+            if "tensor" in value:
+                found.add(value["tensor"])
+                continue
+            for content in value.values():
+                if type(content) is list:
+                    _collect(content, found)
+                elif type(content) is dict:
+                    _collect(content.values(), found)
 
 
 class _Renumbering:
     def __init__(self, tensors: Mapping[int, int]) -> None:
         self.tensors = tensors
 
+    def values(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self.value(value) for name, value in values.items()}
+
     def value(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            number = value.get("tensor")
-            if isinstance(number, int) and not isinstance(number, bool) and len(value) == 1:
-                return {"tensor": self.tensors[number]}
-            return {key: self.value(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.value(item) for item in value]
-        return value
+        if type(value) is not dict:
+            return value
+        if "tensor" in value:
+            return {"tensor": self.tensors[value["tensor"]]}
+        return {kind: self._content(content) for kind, content in value.items()}
+
+    def _content(self, content: Any) -> Any:
+        if type(content) is list:
+            return [self.value(item) for item in content]
+        return self.values(content) if type(content) is dict else content

@@ -117,7 +117,7 @@ class OperationRecorder:
         encoded: Any = None
         previous = _NO_NUMBERS
         if not changed and type(result) is torch.Tensor and id(result) not in tensors.references:
-            outputs = [tensors.enter(result, "operation", self.table.count, "", found)]
+            outputs = [tensors.enter(result, "operation", self.table.earlier + len(self.table.latest), "", found)]
         else:
             outputs, previous = [], []
             result = self._enter_results(result, found, changed, outputs, previous)

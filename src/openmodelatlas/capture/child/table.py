@@ -10,7 +10,7 @@ from openmodelatlas.capture.child.output import encoded
 
 Record = TypeVar("Record")
 
-AT_ONCE = 512
+AT_ONCE = 256
 """Records that are encoded together: while they are still in the processor's cache."""
 
 
