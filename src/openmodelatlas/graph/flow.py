@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
@@ -24,6 +26,9 @@ from openmodelatlas.graph.wiring import (
     result_tensors,
     returned_tensors,
 )
+
+Rows = Sequence[tuple[int, Sequence[Sequence[int]]]]
+"""Rows of tensors: probe and rows, as many times as the probe changes from one member to the next."""
 
 
 class Flow:
@@ -47,7 +52,7 @@ class Flow:
         self._drafts: dict[Site, Draft] = {}
         self._tensors: dict[tuple[Draft, int], TensorDraft] = {}
         self._inputs: dict[Draft, tuple[Port, ...]] = {}
-        self._reads: dict[Draft, list[tuple[int, Sequence[int]]]] = {}
+        self._reads: dict[Draft, Rows] = {}
         self._makers: dict[int, Makers] = {}
         self.external: dict[tuple[int, int], str] = {}
         self._addressed: dict[str, TensorDraft] = {}
@@ -173,16 +178,14 @@ class Flow:
                 ports.append(port)
         return tuple(ports)
 
-    def reads(self, draft: Draft) -> list[tuple[int, Sequence[int]]]:
-        """The tensors that a node reads in every member and round, each row with its probe."""
+    def reads(self, draft: Draft) -> Rows:
+        """The tensors that a node reads, a row for every member and round."""
         rows = self._reads.get(draft)
         if rows is None:
-            readings, members = [tree.readings for tree in self._trees], draft.operation or draft.body or draft.sites
-            rows = self._reads[draft] = [
-                (site.probe, readings[site.probe][event].tensors)
-                for site in members
-                for event in site.instances[site.probe]
-            ]
+            rows = self._reads[draft] = []
+            for probe, members in groupby(draft.operation or draft.body or draft.sites, key=attrgetter("probe")):
+                readings = self._trees[probe].readings
+                rows.append((probe, [readings[event].tensors for site in members for event in site.instances[probe]]))
         return rows
 
     def _argument_names(self, draft: Draft, site: Site, recorded: list[tuple[str, int]]) -> list[str]:
@@ -216,13 +219,16 @@ class Flow:
             number, made = source, makers.drafts[source]
         return self._from_outside(probe, number, tuple(reversed(via)))
 
-    def _sources(self, rows: Sequence[tuple[int, Sequence[int]]], index: int) -> dict[str | None, None]:
-        """The tensors of :meth:`resolve` at one place of rows of tensors, each row with its probe."""
-        ends = {probe: self.makers(probe).ends for probe in {probe for probe, _ in rows}}
-        made = dict.fromkeys([ends[probe][row[index]] for probe, row in rows if index < len(row)])
-        if None in made:
-            return dict.fromkeys(self._source(probe, row[index]) for probe, row in rows if index < len(row))
-        return {tensor.address: None for tensor in made if tensor is not None}
+    def _sources(self, rows: Rows, index: int) -> dict[str, None]:
+        """The tensors of :meth:`resolve` at one place of ``rows``."""
+        made: dict[TensorDraft | None, None] = {}
+        for probe, several in rows:
+            ends = self.makers(probe).ends
+            made |= dict.fromkeys([ends[row[index]] for row in several if index < len(row)])
+        if None not in made:
+            return {tensor.address: None for tensor in made if tensor is not None}
+        pairs = ((probe, row) for probe, several in rows for row in several)
+        return dict.fromkeys(self._source(probe, row[index]) for probe, row in pairs if index < len(row))
 
     def _source(self, probe: int, number: int) -> str:
         """The tensor of :meth:`resolve`."""
@@ -278,9 +284,12 @@ class Flow:
         if site is None:
             return ()
         members = draft.sites if draft.site is not None and draft.sites else [draft.site or site]
-        first, *rest = members[-1:] if last else members
+        first, *rest = members[-1:] if last else members[:1] if self._returns_its_own(draft) else members
         ports: dict[str, Port] = {}
-        rows = [(member.probe, returned_tensors(member, self._trees[member.probe])) for member in rest]
+        rows = [
+            (probe, [returned_tensors(member, self._trees[probe]) for member in group])
+            for probe, group in groupby(rest, key=attrgetter("probe"))
+        ]
         for index, (path, number) in enumerate(self._results(first)):
             port = self._output(first.probe, path, number)
             others = self._returned(rows, index)
@@ -289,6 +298,14 @@ class Flow:
             differing = tuple(other for other in others if other not in (None, port.tensor))
             ports.setdefault(port.tensor, msgspec.structs.replace(port, others=differing) if differing else port)
         return tuple(ports.values())
+
+    def _returns_its_own(self, draft: Draft) -> bool:
+        """Whether all members of an operation are known to return one tensor that they made, so none another one."""
+        made = self._tensors.get((draft, 0)) if draft.kind == "operation" else None
+        if made is None or (draft, 1) in self._tensors or len(self.reads(draft)) != 1:
+            return False
+        ((probe, rows),) = self.reads(draft)
+        return self.makers(probe).counts[made] == len(rows)
 
     def _output(self, probe: int, path: tuple[str, ...], number: int) -> Port | None:
         """The port of one returned tensor."""
@@ -300,13 +317,16 @@ class Flow:
         name = tensor.variable or (path[-1] if path and not path[-1].isdigit() else "output")
         return Port(name=name, tensor=tensor.address, source="tensor")
 
-    def _returned(self, rows: Sequence[tuple[int, Sequence[int]]], index: int) -> dict[str | None, None]:
-        """The tensors of :meth:`_output` at one place of rows of tensors, each row with its probe."""
-        drafts = {probe: self.makers(probe).drafts for probe in {probe for probe, _ in rows}}
-        made = dict.fromkeys([drafts[probe][row[index]] for probe, row in rows if index < len(row)])
+    def _returned(self, rows: Rows, index: int) -> dict[str | None, None]:
+        """The tensors of :meth:`_output` at one place of ``rows``."""
+        made: dict[TensorDraft | None, None] = {}
+        for probe, several in rows:
+            drafts = self.makers(probe).drafts
+            made |= dict.fromkeys([drafts[row[index]] for row in several if index < len(row)])
         if None not in made:
             return {tensor.address: None for tensor in made if tensor is not None}
-        ports = (self._output(probe, (), row[index]) for probe, row in rows if index < len(row))
+        pairs = ((probe, row) for probe, several in rows for row in several)
+        ports = (self._output(probe, (), row[index]) for probe, row in pairs if index < len(row))
         return dict.fromkeys(port.tensor if port is not None else None for port in ports)
 
     def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

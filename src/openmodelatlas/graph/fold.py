@@ -264,10 +264,11 @@ class Folder:
         Numbers that only grow (or only fall) may count layers or what layers have stored; numbers that the repeat with
         other weights changes in any layer depend on values.
         """
-        rows = [self._integers(site, site.probe) for site in sites]
-        if not rows[0] or _all_equal(rows) or any(row.keys() != rows[0].keys() for row in rows):
+        first = self._integers(sites[0], sites[0].probe)
+        rows = [self._integers(site, site.probe) for site in sites] if first else []
+        if all(row == first for row in rows) or any(row.keys() != first.keys() for row in rows):
             return
-        for key in rows[0]:
+        for key in first:
             column = [row[key] for row in rows]
             if column in (sorted(column), sorted(column, reverse=True)):
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,12 +43,14 @@ class Makers:
     Attributes:
         drafts: for each tensor its draft; ``None`` where the document has none.
         handed_on: for each tensor that plumbing made, the tensor that the plumbing reads.
+        counts: how many tensors each draft is.
         ends: like ``drafts``, plumbing looked through; ``None`` also where that leads outside.
     """
 
     drafts: list[TensorDraft | None]
     handed_on: dict[int, int]
     ends: list[TensorDraft | None]
+    counts: Counter[TensorDraft | None]
 
 
 def find_makers(
@@ -68,19 +71,20 @@ def find_makers(
     for draft, made in results.items():
         made_at.update(dict.fromkeys(draft.operation or draft.sites, (made, _is_plumbing(draft, trees))))
     tree = trees[probe]
-    operations = tree.recording.operations
-    makers = Makers([None] * len(producers), {}, [None] * len(producers))
+    operations, keys = tree.recording.operations, tree.result_keys
+    single = {key for key in set(keys) if len(tree.keys.shapes(key)) == 1}  # operations of one result, nearly all
+    makers = Makers([None] * len(producers), {}, [None] * len(producers), Counter())
     for number, (site, entry) in enumerate(zip(producers, tree.recording.tensors, strict=True)):
         if site not in made_at:
             continue
         made, plumbing = made_at[site]
-        operation = operations[entry.index]
-        index = 0 if operation.outputs == [number] else output_index(operation, number)
+        index = 0 if keys[entry.index] in single else output_index(operations[entry.index], number)
         makers.drafts[number] = makers.ends[number] = made.get(index)
         source = first_tensor(tree, entry.index) if plumbing else None
         if source is not None and index in made:
             makers.handed_on[number] = source
             makers.ends[number] = makers.ends[source]  # what is read was made before
+    makers.counts.update(makers.drafts)
     return makers
 
 

@@ -22,6 +22,8 @@ class Preparation:
         """Make the tree of ``recording``, and everything of it that will be asked for in any case."""
         self._enter(recording)
         tree = Tree(recording, self._syntax, self._keys)
+        for path in tree.paths:
+            _ = self._syntax[path].tree
         _ = tree.result_keys, tree.inputs, tree.lines_run
         if recording.probe.role != "true-size":
             _ = tree.loop_signatures

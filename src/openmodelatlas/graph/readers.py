@@ -33,10 +33,7 @@ class Readers:
     def note(self, draft: Draft) -> None:
         """Notes a leaf node as reader of every tensor on the way to what it reads, for all its members."""
         address = self._labels.addresses[draft]
-        read: dict[int, list[Sequence[int]]] = {}
-        for probe, row in self._flow.reads(draft):  # later rounds of a loop read what earlier ones made
-            read.setdefault(probe, []).append(row)
-        for probe, rows in read.items():
+        for probe, rows in self._flow.reads(draft):  # later rounds of a loop read what earlier ones made
             for readers in self._readers_on_the_way(probe, set(chain.from_iterable(rows))):
                 readers[address] = None
 

@@ -126,12 +126,13 @@ class Sizes:
         mine, other = site.instances[first], site.instances[repeat]
         if len(mine) != len(other):
             return
-        tensors, others = self._trees[first].recording.tensors, self._trees[repeat].recording.tensors
-        operations, repeated = self._trees[first].recording.operations, self._trees[repeat].recording.operations
+        results, repeated = self._trees[first].result_keys, self._trees[repeat].result_keys
+        shapes = self._trees[first].keys.shapes
         for event, again in zip(mine, other, strict=True):
-            pairs = zip(operations[event].outputs, repeated[again].outputs, strict=False)
-            for index, (one, two) in enumerate(pairs):
-                shape, changed = tensors[one].shape, others[two].shape
+            if results[event] == repeated[again]:
+                continue
+            pairs = zip(shapes(results[event]), shapes(repeated[again]), strict=False)
+            for index, (shape, changed) in enumerate(pairs):
                 if shape != changed and len(shape) == len(changed):
                     axes = [axis for axis in range(len(shape)) if shape[axis] != changed[axis]]
                     self._dependent_axes.setdefault((context, index), set()).update(axes)

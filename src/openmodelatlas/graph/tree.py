@@ -96,6 +96,7 @@ class Tree:
         roots: the calls of the model itself (prefill, decode).
         event_keys, relative_keys: the place of each event, and the same without the indices of modules. Both are
             indexed by the event: operations from the beginning, calls from the end.
+        paths: files in which operations stand.
     """
 
     recording: Recording
@@ -105,6 +106,7 @@ class Tree:
     roots: list[int] = field(default_factory=list)
     event_keys: list[Key] = field(default_factory=list)
     relative_keys: list[Key] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     _places: list[Place] = field(default_factory=list)
     _functions: dict[int, FunctionSyntax | None] = field(default_factory=dict)
     _items: dict[int, list[Item]] = field(default_factory=dict)
@@ -208,6 +210,7 @@ class Tree:
             if key is None:
                 key = functions[pair] = number("operation", spans[operation.span], operation.function)
             operations.append(key)
+        self.paths = {self._places[span][0] for span, _ in functions if span >= 0}
         modules, paths = self.recording.modules, [file.path for file in self.recording.files]
         calls: list[Key] = []
         for call in reversed(self.recording.calls):
