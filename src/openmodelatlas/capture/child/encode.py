@@ -24,6 +24,9 @@ TENSORS = frozenset({torch.Tensor, nn.Parameter})
 
 _PLAIN = frozenset({bool, str, type(None)})
 
+_CACHED = frozenset({"key_cache", "value_cache", "conv_states", "recurrent_states"})
+"""Attributes that only caches have."""
+
 _Way = Callable[[Any, list[torch.Tensor], bool, int], Any]
 """Encodes a value of certain types: value, found tensors, whether to look into caches, depth."""
 
@@ -40,12 +43,9 @@ def type_name(value: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def is_cache(value: object) -> bool:
-    """Whether ``value`` holds the tensors of a cache: key and value lists, or layers that hold them."""
-    return hasattr(value, "__dict__") and (
-        "Cache" in type(value).__name__
-        or any(name in value.__dict__ for name in ("key_cache", "value_cache", "conv_states", "recurrent_states"))
-    )
+def _is_cache(kind: type, held: Mapping[str, Any]) -> bool:
+    """Whether an object holds the tensors of a cache (key and value lists, layers that hold them), or of one layer."""
+    return "Cache" in kind.__name__ or not held.keys().isdisjoint(_CACHED) or ("keys" in held and "values" in held)
 
 
 class Encoder:
@@ -162,22 +162,14 @@ class Encoder:
     def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if depth >= DEEPEST or isinstance(value, type):
             return {"object": type_name(value)}
-        if is_cache(value) or _is_cache_layer(value):
-            if not caches:
-                return {"object": type_name(value)}
-            return self._attributes(vars(value), found, depth)
-        if dataclasses.is_dataclass(value):
-            held = getattr(value, "__dict__", {})
-            if any(isinstance(part, torch.Tensor) for part in held.values()):
+        held = getattr(value, "__dict__", None)
+        if held is not None:
+            if _is_cache(type(value), held):
+                return self._attributes(held, found, depth) if caches else {"object": type_name(value)}
+            if dataclasses.is_dataclass(value) and any(isinstance(part, torch.Tensor) for part in held.values()):
                 return self._attributes(held, found, depth)
         return {"object": type_name(value)}
 
     def _attributes(self, values: Mapping[str, Any], found: list[torch.Tensor], depth: int) -> Any:
         kept = {k: v for k, v in values.items() if not k.startswith("_")}
         return {"dict": {k: self.encode(v, found, True, depth + 1) for k, v in kept.items()}}
-
-
-def _is_cache_layer(value: object) -> bool:
-    """Whether ``value`` is one layer's part of a cache: it holds ``keys`` and ``values`` or states."""
-    held = getattr(value, "__dict__", {})
-    return ("keys" in held and "values" in held) or "conv_states" in held or "recurrent_states" in held

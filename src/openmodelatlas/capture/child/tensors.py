@@ -20,6 +20,7 @@ LARGEST_OVERLAP_MASK = 2**20
 RELEASE_AFTER = 2**28
 """Bytes of new storages after which the memory of tensors that nobody uses any more is given back."""
 
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
 
 
@@ -218,14 +219,14 @@ class TensorTable:
         self._versions = {}
 
     def _keep(self, number: int, tensor: torch.Tensor, storage: int) -> None:
-        if tensor.is_meta or tensor.layout is not torch.strided:
-            return
-        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if tensor.is_meta:
             return
         if storage and storage not in self._exposed and self._kept[-1] is tensor:
             self._uncopied[number] = len(self._kept) - 1
-        else:
+        elif storage or (tensor.layout is torch.strided and not _is_wrapped(tensor)):
             self._values[number] = _copy(tensor)
+        else:
+            return
         self._versions[number] = version_of(tensor)
 
 
