@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import torch
 from torch import nn
 
@@ -74,7 +75,8 @@ def run(make: Make, index: int, *, tokens: bool, decode: bool, dtype: str = "flo
     probe = Probe(
         name="abcde"[index], role=ROLES[index], sizes=sizes, batch=batch, tokens=length, dtype=dtype, seed=index
     )
-    return recorder.finish(probe)[0]
+    recorded = recorder.finish(probe)[0]  # which holds its longest lists as JSON already
+    return msgspec.json.decode(msgspec.json.encode(recorded), type=Recording)
 
 
 def record(make: Make, *, tokens: bool = False, decode: bool = False) -> list[Recording]:
