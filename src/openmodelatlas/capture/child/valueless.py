@@ -11,6 +11,7 @@ from openmodelatlas.errors import CaptureError
 _ROWS_OF_INDICES = frozenset({"nonzero", "argwhere"})
 _READERS = frozenset({"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__", "equal"})
 _UNKNOWN_SIZE = frozenset({"unique", "unique_consecutive", "bincount", "repeat_interleave"})
+_DEPENDENT = _ROWS_OF_INDICES | _READERS | _UNKNOWN_SIZE | {"where", "masked_select", "__getitem__"}
 
 
 class ValueNeededError(CaptureError):
@@ -31,8 +32,10 @@ def valueless_result(short: str, name: str, args: tuple[Any, ...], kwargs: dict[
     Raises:
         ValueNeededError: for a function that reads an element or whose result has a size nobody can know.
     """
+    if short not in _DEPENDENT:
+        return None
     first = args[0] if args else kwargs.get("input", kwargs.get("condition"))
-    if not isinstance(first, torch.Tensor) or first.device.type != "meta":
+    if not isinstance(first, torch.Tensor) or not first.is_meta:
         return None
     if short in _ROWS_OF_INDICES:
         as_tuple = bool(kwargs.get("as_tuple", False))
