@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from openmodelatlas.graph.align import Element, LoopSite, sites_in
@@ -40,7 +40,7 @@ class Decision:
         return next((outcome for outcome, layers in self.taken.items() if layer in layers), None)
 
 
-def outcome_of(condition: Condition, lines: set[int]) -> str | None:
+def outcome_of(condition: Condition, lines: Set[int]) -> str | None:
     """What a set of executed lines says about a condition: ``true``, ``false``, ``both``, or ``None`` (not reached)."""
     body = any(condition.body[0] <= line <= condition.body[1] for line in lines)
     if condition.orelse is not None:
@@ -80,10 +80,13 @@ def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]
         function = syntax[key]
         if function is None or len(by_layer) < 2:
             continue
+        layers: dict[frozenset[int], list[int]] = defaultdict(list)  # most layers run the same lines
+        for number, run in by_layer.items():
+            layers[frozenset(run)].append(number)
         for condition in function.conditions:
             if any(loop.first <= condition.first <= loop.last for loop in merged[key]):
                 continue
-            taken = _taken(condition, by_layer)
+            taken = _taken(condition, layers)
             if len(taken) > 1:
                 found.setdefault(key, []).append(Decision(condition, taken))
     return found
@@ -100,13 +103,13 @@ def _merged_loops(elements: Sequence[Element]) -> Iterator[Loop]:
                     yield from _merged_loops(part)
 
 
-def _taken(condition: Condition, by_layer: dict[int, set[int]]) -> dict[str, tuple[int, ...]]:
+def _taken(condition: Condition, layers: Mapping[frozenset[int], Sequence[int]]) -> dict[str, tuple[int, ...]]:
     taken: dict[str, list[int]] = {}
-    for number, lines in sorted(by_layer.items()):
+    for lines, numbers in layers.items():
         outcome = outcome_of(condition, lines)
         if outcome is not None:
-            taken.setdefault(outcome, []).append(number)
-    return {outcome: tuple(numbers) for outcome, numbers in sorted(taken.items(), reverse=True)}
+            taken.setdefault(outcome, []).extend(numbers)
+    return {outcome: tuple(sorted(numbers)) for outcome, numbers in sorted(taken.items(), reverse=True)}
 
 
 @dataclass

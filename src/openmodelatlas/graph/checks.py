@@ -52,10 +52,11 @@ def _dimensions(roles: Roles, sites: Sequence[Site], sizes: Sizes) -> tuple[Chec
     kinds: Counter[str] = Counter()
     confirmed = at_full_size = 0
     for site, count in sizes.distinct(sites):
-        found = Counter(type(dimension).__name__ for dimension in sizes.signature(site))
-        for kind, times in found.items():
-            kinds[kind] += times * count
-        solved = (found["Symbolic"] + found["Constant"]) * count
+        solved = 0
+        for dimension in sizes.signature(site):
+            kind = type(dimension).__name__
+            kinds[kind] += count
+            solved += count if kind in ("Symbolic", "Constant") else 0
         confirmed += solved if site.instances[roles.held_out] else 0
         at_full_size += solved if roles.true_size is not None and site.instances[roles.true_size] else 0
     total, unresolved = sum(kinds.values()), kinds["Unresolved"]

@@ -169,7 +169,7 @@ class Folder:
             return self._number("loop", element.key, bodies)
         tree = self._trees[element.probe]
         references, scalars = self._wiring.references(element), tree.readings[element.event].scalars
-        if len(set(references)) < len(references):
+        if len(references) > 1 and len(set(references)) < len(references):
             references = self._without_repeats(element, references)
         if len(element.instances[element.probe]) > 1:
             scalars = ()  # of one round of many
@@ -272,8 +272,8 @@ class Folder:
             column = [row[key] for row in rows]
             if column in (sorted(column), sorted(column, reverse=True)):
                 continue
-            if self._sizes.repeat is not None:
-                again = [self._integers(site, self._sizes.repeat).get(key) for site in sites]
+            if self._sizes.roles.repeat is not None:
+                again = [self._integers(site, self._sizes.roles.repeat).get(key) for site in sites]
                 if again != column:
                     continue
             yield column

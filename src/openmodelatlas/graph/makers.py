@@ -74,13 +74,13 @@ def find_makers(
     operations, keys = tree.recording.operations, tree.result_keys
     single = {key for key in set(keys) if len(tree.keys.shapes(key)) == 1}  # operations of one result, nearly all
     makers = Makers([None] * len(producers), {}, [None] * len(producers), Counter())
-    for number, (site, entry) in enumerate(zip(producers, tree.recording.tensors, strict=True)):
+    for number, (site, operation) in enumerate(zip(producers, tree.made_by, strict=True)):
         if site not in made_at:
             continue
         made, plumbing = made_at[site]
-        index = 0 if keys[entry.index] in single else output_index(operations[entry.index], number)
+        index = 0 if keys[operation] in single else output_index(operations[operation], number)
         makers.drafts[number] = makers.ends[number] = made.get(index)
-        source = first_tensor(tree, entry.index) if plumbing else None
+        source = first_tensor(tree, operation) if plumbing else None
         if source is not None and index in made:
             makers.handed_on[number] = source
             makers.ends[number] = makers.ends[source]  # what is read was made before

@@ -56,11 +56,6 @@ class Sizes:
         self._settled: dict[tuple[int, int, int, Observed], Dimension] = {}
 
     @property
-    def repeat(self) -> int | None:
-        """The probe that repeats the first one's sizes with other weights and tokens; ``None`` if it was not run."""
-        return self._roles.repeat
-
-    @property
     def roles(self) -> Roles:
         """Which probe plays which part."""
         return self._roles

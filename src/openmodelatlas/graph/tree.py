@@ -112,10 +112,14 @@ class Tree:
     _items: dict[int, list[Item]] = field(default_factory=dict)
 
     @cached_property
+    def made_by(self) -> list[int]:
+        """For each tensor the operation that made it; -1 for inputs, parameters, buffers and others."""
+        return [tensor.index if tensor.origin == "operation" else -1 for tensor in self.recording.tensors]
+
+    @cached_property
     def outside(self) -> list[int]:
-        """Numbers of the tensors that no operation made: inputs, parameters, buffers and others."""
-        tensors = self.recording.tensors
-        return [number for number, tensor in enumerate(tensors) if tensor.origin != "operation"]
+        """Numbers of the tensors that no operation made."""
+        return [number for number, operation in enumerate(self.made_by) if operation < 0]
 
     @cached_property
     def lines_run(self) -> list[set[int]]:

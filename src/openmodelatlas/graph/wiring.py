@@ -103,8 +103,8 @@ class Wiring:
         """For each tensor the operation site that made it; ``None`` for inputs, parameters and those from outside."""
         made = self._producers.get(probe)
         if made is None:
-            site_of, tensors = self._operations(probe).get, self._trees[probe].recording.tensors
-            made = [site_of(tensor.index) if tensor.origin == "operation" else None for tensor in tensors]
+            site_of = self._operations(probe).get
+            made = [site_of(operation) for operation in self._trees[probe].made_by]
             self._producers[probe] = made
         return made
 
