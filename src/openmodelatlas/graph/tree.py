@@ -5,7 +5,6 @@ An *event* is an integer: operation ``i`` is ``i``, call ``j`` is ``~j``; so a l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,12 +21,9 @@ Place = tuple[str, int, int, int, int]
 """File path, line, column, end line, end column."""
 
 
-_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
-
-
 def starred(name: str) -> str:
     """A module or parameter name with every index replaced: ``model.layers.*.mlp``."""
-    return _INDEX.sub("*", name)
+    return ".".join(["*" if part.isdecimal() else part for part in name.split(".")])
 
 
 class Keys:
