@@ -62,8 +62,8 @@ def run(
         python: interpreter to run, which has torch installed.
         child_module: module to run inside the sandbox.
         python_path: further folders for the path, after the overlays.
-        meanwhile: is called once, as soon as the child has started: that takes a second in which little else is done.
-            It must be short, since the child goes unwatched meanwhile. What it raises ends the child.
+        meanwhile: is called once, when the child first tells how far it is: a processor is idle until the model's code
+            is imported. It must be short, since the child goes unwatched meanwhile. What it raises ends the child.
 
     Returns:
         The protections of the child, in force or not.
@@ -100,8 +100,17 @@ def run(
             str(folder / "policy.json"), child_module, str(folder / "job.json"),
         ]  # fmt: skip
         scratch = folder / "scratch"
-        watch = _start(command, _environment(scratch, path), limits, (scratch, output), progress, meanwhile)
+        pending = [meanwhile]
+
+        def told(step: Progress) -> None:
+            while pending:
+                pending.pop()()
+            progress(step)
+
+        watch = _start(command, _environment(scratch, path), limits, (scratch, output), told)
         _judge(watch, output)
+        while pending:
+            pending.pop()()
         return watch.protections
 
 
@@ -132,7 +141,6 @@ def _start(
     limits: Limits,
     folders: tuple[Path, Path],
     progress: Callable[[Progress], None],
-    meanwhile: Callable[[], None],
 ) -> Watch:
     pipes = {name: os.pipe() for name in ("control", "status", "progress")}
     control, status, told = pipes["control"], pipes["status"], pipes["progress"]
@@ -158,7 +166,6 @@ def _start(
                 os.close(descriptor)
         watch = Watch(process, limits, OWN_TASKS, folders, progress)
         try:
-            meanwhile()
             watch.until_end(status=status[0], progress=told[0])
         finally:
             processes.kill_tree(process.pid)

@@ -87,7 +87,7 @@ def capture(
         probes: number of solving probes.
         child_module: module that runs inside the sandbox.
         python_path: further folders for the child's path.
-        meanwhile: is called once, as soon as the child has started; what it raises ends the child.
+        meanwhile: is called once, when the child first tells how far it is; what it raises ends the child.
         landed: is told of recordings while the child still runs, in another thread: those of them that are among the
             capture's in the end can be worked on already. It may be told of none.
 

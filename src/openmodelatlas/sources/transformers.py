@@ -84,7 +84,7 @@ def installed_version(package: Path) -> str:
 
 def model_types(package: Path) -> tuple[str, ...]:
     """Model types that the transformers at ``package`` has a configuration class for, sorted."""
-    return tuple(sorted(_table(package, _CONFIGURATIONS)))
+    return tuple(sorted(_tables(package)[_CONFIGURATIONS]))
 
 
 def _part_for(model_type: str, configuration: dict[str, Any], origin: str) -> tuple[dict[str, Any], str]:
@@ -96,8 +96,9 @@ def _part_for(model_type: str, configuration: dict[str, Any], origin: str) -> tu
 
 
 def _folder_of(package: Path, model_type: str) -> str:
-    known = model_types(package)
-    folder = _table(package, _FOLDERS).get(model_type, model_type.replace("-", "_"))
+    tables = _tables(package)
+    known = sorted(tables[_CONFIGURATIONS])
+    folder = tables[_FOLDERS].get(model_type, model_type.replace("-", "_"))
     if model_type not in known or not (package / "models" / folder).is_dir():
         version = installed_version(package)
         near = difflib.get_close_matches(model_type, known, n=5)
@@ -108,18 +109,19 @@ def _folder_of(package: Path, model_type: str) -> str:
     return folder
 
 
-def _table(package: Path, name: str) -> dict[str, str]:
-    """Pairs of strings written out in the assignments to ``name`` in the package's automatic mappings."""
-    pairs: dict[str, str] = {}
+def _tables(package: Path) -> dict[str, dict[str, str]]:
+    """Pairs of strings written out in the assignments to the tables of the package's automatic mappings."""
+    tables: dict[str, dict[str, str]] = {_CONFIGURATIONS: {}, _FOLDERS: {}}
     for file in _MAPPING_FILES:
         path = package / "models" / "auto" / file
         if not path.exists():
             continue
         for node in parse_file(path, f"{PACKAGE}/models/auto/{file}").body:
             targets = node.targets if isinstance(node, ast.Assign) else []
-            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                pairs.update(_string_pairs(node))
-    return pairs
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id in tables:
+                    tables[target.id].update(_string_pairs(node))
+    return tables
 
 
 def _string_pairs(node: ast.AST) -> dict[str, str]:

@@ -135,12 +135,19 @@ def search_beside() -> None:
 
 
 def _search() -> bytes:
-    """The whole work of the second process: imports transformers, and tells what that found."""
-    search = _Search()
-    sys.meta_path.insert(0, _Finder(search))
-    importlib.import_module("transformers.models")
-    found = {folder: names for folder, names in search.found.items() if str(Path(folder).parent) not in search.found}
-    return marshal.dumps(found)
+    """The whole work of the second process: searches the models, and tells what it found.
+
+    The packages around the module that can do it are empty here: the rest of transformers is not needed.
+    """
+    spec = PathFinder.find_spec("transformers")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    folder = Path(spec.submodule_search_locations[0])
+    for name, place in (("transformers", folder), ("transformers.utils", folder / "utils")):
+        package = sys.modules[name] = ModuleType(name)
+        package.__path__ = [str(place)]
+    models = str(folder / "models")
+    return marshal.dumps({models: getattr(importlib.import_module(_MODULE), _FUNCTION)(models)})
 
 
 def _copy(value: Any) -> Any:

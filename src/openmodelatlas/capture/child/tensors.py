@@ -21,6 +21,7 @@ RELEASE_AFTER = 2**28
 """Bytes of new storages after which the memory of tensors that nobody uses any more is given back."""
 
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_NONE: frozenset[int] = frozenset()
 _OWN_REFERENCES = 4  # kept list, storage list, loop variable, argument of getrefcount
 
 
@@ -75,6 +76,7 @@ class TensorTable:
         self._storages: list[int] = []
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._fresh_bytes = 0
+        self._views_refer = _views_refer()
         self._values: dict[int, torch.Tensor] = {}
         self._uncopied: dict[int, int] = {}  # number to place in _kept
         self._exposed: set[int] = set()
@@ -191,7 +193,8 @@ class TensorTable:
         """Empty the storages that only tensors of this table share, and that no code outside of it can reach."""
         self._fresh_bytes = 0
         for storage, sharing in list(self._sharing.items()):
-            if any(sys.getrefcount(tensor) > _OWN_REFERENCES for tensor in sharing):
+            bases = {id(tensor._base) for tensor in sharing} if len(sharing) > 1 and self._views_refer else _NONE
+            if any(sys.getrefcount(tensor) - (id(tensor) in bases) > _OWN_REFERENCES for tensor in sharing):
                 continue
             if any(self.number(tensor) in self._uncopied for tensor in sharing):
                 continue
@@ -228,6 +231,14 @@ class TensorTable:
         else:
             return
         self._versions[number] = version_of(tensor)
+
+
+def _views_refer() -> bool:
+    """Whether the views of a tensor count as one more reference to it: of torch 2.13, not of earlier ones."""
+    tensor = torch.empty(1)
+    before = sys.getrefcount(tensor)
+    view = tensor.view(1)
+    return view is not tensor and sys.getrefcount(tensor) > before
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
