@@ -57,10 +57,10 @@ def test_torch_is_loaded_and_no_thread_is_left() -> None:
     program = """
 import threading
 from openmodelatlas.capture.child import imports
-imports.load_torch(meanwhile=["mpmath", "oma_no_such_module"])
+imports.load_torch()
 loaded = any("libtorch_cpu" in line for line in open("/proc/self/maps"))
 import sys
-print(loaded, "mpmath" in sys.modules, "torch" in sys.modules, threading.active_count())
+print(loaded, "numpy" in sys.modules, "torch" in sys.modules, threading.active_count())
 import torch
 print(torch.ones(2).sum().item())
 """
@@ -101,3 +101,26 @@ print(taken[0])
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(result.stdout) == 1
+
+
+def test_models_of_transformers_import_without_what_distributes_them() -> None:
+    program = """
+import sys
+from openmodelatlas.capture.child import compiler, imports
+imports.search_beside()
+imports.load_torch()
+compiler.leave_out()
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.utils import is_torch_distributed_available
+config = AutoConfig.for_model("qwen3_moe", hidden_size=16, num_hidden_layers=2, vocab_size=32, num_experts=4, num_experts_per_tok=2,
+    num_attention_heads=2, num_key_value_heads=1, head_dim=8, intermediate_size=16, moe_intermediate_size=8)
+model = AutoModelForCausalLM.from_config(config)
+print(list(model(torch.ones(1, 3, dtype=torch.long)).logits.shape))
+print(is_torch_distributed_available(), torch.distributed.is_available())
+print([name for name in ("sympy", "torch.distributed.tensor", "torch._dynamo.convert_frame") if name in sys.modules])
+from torch.distributed.tensor import DTensor
+print(DTensor.__name__)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n") == ["[1, 3, 32]", "False True", "[]", "DTensor", ""]

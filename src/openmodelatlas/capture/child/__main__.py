@@ -55,7 +55,7 @@ def _capture(job: Job, started: float) -> None:
     gc.disable()  # see prepare
     if job.kind in ("transformers", "hub", "folder"):
         imports.search_beside()
-        imports.load_torch(meanwhile=["sympy"])  # transformers imports it, for torch's symbolic shapes
+        imports.load_torch()
     compiler.leave_out()
     prepare()
     install_standins(job)

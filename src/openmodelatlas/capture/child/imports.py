@@ -4,7 +4,10 @@
 all model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files
 take 0.2 s each time (5.24.0, measured). A second process reads them while torch is imported, and each is read once.
 
-:func:`load_torch`: the system loads torch's largest library, 0.15 s of relocations, beside another import.
+:func:`load_torch`: the system loads torch's largest library, 0.15 s of relocations, beside other imports.
+
+transformers 5 is told that torch has no ``torch.distributed``, as many builds of torch have none: one process without
+network has nothing to distribute to, and tensors in parts over devices, with sympy for their sizes, take 0.3 s.
 
 :mod:`.compiler` leaves out what nobody asks for.
 """
@@ -15,6 +18,7 @@ import contextlib
 import ctypes
 import functools
 import importlib
+import importlib.metadata
 import importlib.util
 import marshal
 import os
@@ -31,17 +35,18 @@ from openmodelatlas.capture.child.beside import Beside
 
 _MODULE = "transformers.utils.import_utils"
 _FUNCTION = "create_import_structure_from_path"
+_DISTRIBUTED = "is_torch_distributed_available"
 _PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
 
-def load_torch(*, meanwhile: Sequence[str]) -> None:
-    """Load torch's library in a thread, and import modules that need no library of their own ``meanwhile``.
+def load_torch() -> None:
+    """Load torch's library in a thread, and meanwhile import what transformers will need besides.
 
     Nothing is wrong if it cannot be loaded here or a module is absent: who needs them imports them anyway.
     """
     thread = threading.Thread(target=_load_library)
     thread.start()
-    for name in meanwhile:
+    for name in ("numpy", "huggingface_hub.file_download") if _is_recent() else ("sympy",):
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     thread.join()
@@ -54,6 +59,17 @@ def _load_library() -> None:
             library = Path(folder, "lib", "libtorch_cpu.so")
             if library.exists():
                 ctypes.CDLL(str(library))
+
+
+def _is_recent() -> bool:
+    """Whether transformers is of version 5 or later, each guard of which was seen to do without what is left out."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        return int(importlib.metadata.version("transformers").partition(".")[0]) >= 5
+    return False
+
+
+def _is_not_available() -> bool:
+    return False
 
 
 class _Search:
@@ -107,6 +123,8 @@ class _Loader(SourceFileLoader):
         function = getattr(module, _FUNCTION, None)
         if function is not None:
             setattr(module, _FUNCTION, self.search.around(function))
+        if hasattr(module, _DISTRIBUTED) and _is_recent():
+            setattr(module, _DISTRIBUTED, _is_not_available)
 
 
 class _Finder(MetaPathFinder):
