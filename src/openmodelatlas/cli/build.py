@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,8 @@ def command(
     results: list[dict[str, Any]] = []
     code = 0
     for source in sources:
+        if results:
+            gc.collect()
         try:
             with Reporter(source if len(sources) > 1 else "") as report:
                 atlas = build(source, limits=limits, progress=report, **options)

@@ -106,9 +106,19 @@ def oma() -> None:
 def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
     gc.set_threshold(200_000, 50, 100)  # an atlas is many small objects that stay: looking through them costs a sixth
+    if sys.argv[1:2] == ["build"]:
+        gc.disable()  # it collects between one build and the next, and after the last the process ends
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(run(sys.argv[1:]))
+    _leave(run(sys.argv[1:]))
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process at once: taking a million objects apart would cost a tenth of a second and change nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
