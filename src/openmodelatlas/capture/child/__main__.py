@@ -53,16 +53,18 @@ def _fail(job: Job, error: BaseException) -> int:
 
 def _capture(job: Job, started: float) -> None:
     gc.disable()  # see prepare
+    report = _progress()
     if job.kind in ("transformers", "hub", "folder"):
         imports.search_beside()
         imports.load_torch()
+    report("Import PyTorch", 0, job.probes + 4)
     compiler.leave_out()
     prepare()
     install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
 
     clock = Clock({"torch": round(time.perf_counter() - started, 4)})
-    Capture(job, clock, _progress()).run()
+    Capture(job, clock, report).run()
 
 
 def prepare() -> None:
