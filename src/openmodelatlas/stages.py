@@ -26,7 +26,7 @@ from openmodelatlas.capture.recording import Recording
 from openmodelatlas.capture.run import Capture
 from openmodelatlas.drawing.draw import draw
 from openmodelatlas.drawing.engine import check_engine
-from openmodelatlas.drawing.formulas import every_latex
+from openmodelatlas.drawing.formulas import every_latex, latex_of_nodes
 from openmodelatlas.drawing.typesetter import Typesetter
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Document, Provenance
@@ -92,8 +92,10 @@ class Stages:
         document = with_published_count(document, self._target)
         texts = _texts(captured)
         report(Progress("Naming, evaluating formulas", 0, 0))
-        knowledge = annotate(Material(document=document, code=CapturedCode(document, captured.values, texts)))
-        typesetter.set(every_latex(knowledge))  # beside what is done until diagrams are drawn
+        material = Material(document=document, code=CapturedCode(document, captured.values, texts))
+        # Formulas are set beside what follows, until diagrams are drawn.
+        knowledge = annotate(material, heard=lambda drafts: typesetter.set(latex_of_nodes(drafts)))
+        typesetter.set(every_latex(knowledge))
         document, knowledge = _readdressed(document, knowledge)
         check_invariants(document)
         report(Progress("Drawing diagrams, setting formulas", 0, 0))

@@ -7,7 +7,7 @@ explanations say what happens at this place; claims cite the lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from openmodelatlas.annotation.explanations.explain import explain
 from openmodelatlas.annotation.formulas import operation_formulas
@@ -27,10 +27,14 @@ STEPS: dict[str, Step] = {
 """By what a note says if one fails as a whole."""
 
 
-def annotate(material: Material) -> Knowledge:
+def annotate(material: Material, heard: Callable[[Iterable[Draft]], object] = lambda _: None) -> Knowledge:
     """Everything that is known of the nodes of ``material``.
 
     A fault of ours costs what it concerns, which is noted (see :mod:`.faults`).
+
+    Args:
+        material: what is known from the graph.
+        heard: is told of the drafts when they have their formulas, before they are explained.
 
     Raises:
         CatalogueError: an entry of the catalogue is not written as the format says.
@@ -38,6 +42,8 @@ def annotate(material: Material) -> Knowledge:
     """
     drafts = Drafts(nodes={address: Draft() for address in material.document.nodes})
     for what, step in STEPS.items():
+        if step is explain:
+            heard(drafts.nodes.values())
         with drafts.spare_all(what):
             step(material, drafts)
     finished = {address: draft.finished() for address, draft in drafts.nodes.items()}

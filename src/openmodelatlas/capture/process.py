@@ -185,7 +185,7 @@ def _environment(scratch: Path, path: Sequence[Path]) -> dict[str, str]:
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
     )
     off = dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"), "1")
-    # Large tensors go back to the system when they are freed; glibc would come to keep them, gigabytes of it for Kimi K3.
+    # Large tensors go back to the system when they are freed; glibc would come to keep gigabytes for Kimi K3.
     memory = {"MALLOC_MMAP_THRESHOLD_": str(4 * 2**20)}
     # Compilers rewrite the author's code into other operations, or hide it: it runs as it is written.
     as_written = {"TORCHDYNAMO_DISABLE": "1", "TORCH_COMPILE_DISABLE": "1", "PYTORCH_JIT": "0"}

@@ -15,6 +15,9 @@ from openmodelatlas.cli.settings import Settings, write_json
 from openmodelatlas.cli.values import Memory, Seconds, read_overrides
 from openmodelatlas.errors import AtlasError
 
+_HELD: list[object] = []
+"""What the last atlas was made of, until the process ends."""
+
 
 @click.command("build", short_help="Build the atlas of a model.")
 @click.argument("sources", metavar="MODEL|SOURCE…", nargs=-1, required=True)
@@ -84,10 +87,11 @@ def command(
     code = 0
     for source in sources:
         if results:
+            _HELD.clear()
             gc.collect()
         try:
             with Reporter(source if len(sources) > 1 else "") as report:
-                atlas = build(source, limits=limits, progress=report, **options)
+                atlas = build(source, limits=limits, progress=report, held=_HELD, **options)
         except AtlasError as error:
             code = code or error.exit_code
             results.append({"source": source, "error": _error_data(error)})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
+from openmodelatlas.annotation.material import Draft
 from openmodelatlas.catalogue.load import fill_formula, load
 from openmodelatlas.errors import CatalogueError
 
@@ -15,8 +16,7 @@ _DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)
 
 def every_latex(knowledge: Knowledge) -> Iterator[str]:
     """Formulas, terms, symbols, and what stands between dollar signs in sentences; also those of the mechanisms."""
-    for known in knowledge.nodes.values():
-        yield from _of_node(known)
+    yield from latex_of_nodes(knowledge.nodes.values())
     for note in knowledge.notes:
         yield from in_text(note)
     names = {
@@ -26,7 +26,13 @@ def every_latex(knowledge: Knowledge) -> Iterator[str]:
     yield from latex_of_mechanisms(names)
 
 
-def _of_node(known: NodeKnowledge) -> Iterator[str]:
+def latex_of_nodes(nodes: Iterable[NodeKnowledge | Draft]) -> Iterator[str]:
+    """The same of some nodes, which may be drafts still."""
+    for known in nodes:
+        yield from _of_node(known)
+
+
+def _of_node(known: NodeKnowledge | Draft) -> Iterator[str]:
     for formula in known.formulas:
         yield formula.latex
         yield without_marks(formula.latex)
