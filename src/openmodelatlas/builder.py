@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +71,9 @@ def build(
     folder = default_home() if home is None else home
     report(Progress(f"Finding the code of {spec_or_model}", 0, 0))
     target = find(spec_or_model, revision=revision, configuration=configuration, trust=trust)
-    key = build_key(target.source, packages=packages, overrides=overrides)
+    key = partial(build_key, target.source, packages=packages, overrides=overrides)
     with _build_lock(folder, target, report):
-        atlas = None if force else up_to_date(folder, target, key)
+        atlas = None if force else up_to_date(folder, target, key())
         if atlas is not None:
             report(Progress(f"{target.title} is up to date", 1, 1))
             return atlas
@@ -82,7 +83,12 @@ def build(
 
 
 def _build(
-    target: Target, key: str, home: Path, report: Report, options: Mapping[str, Any], held: list[object] | None
+    target: Target,
+    key: Callable[[], str],
+    home: Path,
+    report: Report,
+    options: Mapping[str, Any],
+    held: list[object] | None,
 ) -> Atlas:
     """Captures, makes and reads; a function of its own, so that a million objects are gone when the collector is on."""
     started = time.monotonic()
@@ -92,20 +98,20 @@ def _build(
         **options,
         home=home,
         progress=report,
-        meanwhile=lambda: stages.append(_stages(target)),
+        meanwhile=lambda: stages.append(_stages(target, key())),
         landed=lambda recording: stages[0].add(recording),  # noqa: PLW0108 - there are none yet
     )
     if held is not None:
         held += (stages, captured)
     with captured:
-        return _read(stages[0].write(captured, started, key=key, home=home, report=report))
+        return _read(stages[0].write(captured, started, home=home, report=report))
 
 
-def _stages(target: Target) -> Stages:
+def _stages(target: Target, key: str) -> Stages:
     """Imported late: while the model's process starts, there is time for it."""
     from openmodelatlas.stages import Stages
 
-    return Stages(target)
+    return Stages(target, key)
 
 
 def _read(folder: Path) -> Atlas:

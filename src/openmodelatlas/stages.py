@@ -41,29 +41,31 @@ class Stages:
 
     Making them looks for all that they need: a build must not fail for it after a model has run for minutes.
 
+    Args:
+        target: what is built.
+        key: as in :func:`openmodelatlas.bundle.key.build_key`.
+
     Raises:
         CaptureError, CatalogueError, DrawingError: something that a stage needs is missing.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, key: str) -> None:
         check_needs(target.model)
         check_engine()
         self._target = target
+        self._key = key
         self._preparation = Preparation()
 
     def add(self, recording: Recording) -> None:
         """Does what can be done with one recording while others are being made."""
         self._preparation.add(recording)
 
-    def write(
-        self, captured: Capture, started: float, *, key: str, home: Path, report: Callable[[Progress], None]
-    ) -> Path:
+    def write(self, captured: Capture, started: float, *, home: Path, report: Callable[[Progress], None]) -> Path:
         """Makes the atlas of what was captured, and puts it in the place of the one that was there.
 
         Args:
             captured: recordings and values.
             started: when the build began, by ``time.monotonic``: the bundle tells how long it took.
-            key: as in :func:`openmodelatlas.bundle.key.build_key`.
             home: folder of everything this program keeps.
             report: is told how far the build is.
 
@@ -74,7 +76,7 @@ class Stages:
             ShapeError, GraphError, BundleError: see the stages.
         """
         with Typesetter() as typesetter:
-            return self._write(captured, started, typesetter, key=key, home=home, report=report)
+            return self._write(captured, started, typesetter, home=home, report=report)
 
     def _write(
         self,
@@ -82,7 +84,6 @@ class Stages:
         started: float,
         typesetter: Typesetter,
         *,
-        key: str,
         home: Path,
         report: Callable[[Progress], None],
     ) -> Path:
@@ -108,7 +109,7 @@ class Stages:
             values=kept,
             home=home,
             model=self._target.model,
-            key=key,
+            key=self._key,
             knowledge=knowledge,
             drawings=drawings,
             seconds=time.monotonic() - started,

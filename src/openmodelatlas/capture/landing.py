@@ -27,7 +27,7 @@ MOST_PROBES = 32
 _LARGEST_EARLY = 64 * 2**20
 """Bytes; decoding holds the interpreter's lock, and the child must not go unwatched for long."""
 
-_LOOK_EVERY = 0.02  # seconds
+_LOOK_EVERY = 0.005  # seconds
 
 Landed = Callable[[Recording], None]
 _Identity = tuple[int, ...]

@@ -8,9 +8,10 @@ import sys
 import pytest
 
 _FIRST = """
-import sys, torch
+import sys
 from openmodelatlas.capture.child import compiler
 compiler.leave_out()
+import torch
 def full():
     return "torch._dynamo.convert_frame" in sys.modules
 """
@@ -70,6 +71,15 @@ except AttributeError as error:
 print(hasattr(torch._dynamo, "__no_dunder__"))
 """
     assert _said(program) == ["True", "True", "False"]
+
+
+def test_the_exporter_comes_when_it_is_asked_for() -> None:
+    program = """
+print("torch.export" in sys.modules, "torch.export.dynamic_shapes" in sys.modules)
+exported = torch.export.export(torch.nn.Linear(2, 3), (torch.ones(1, 2),))
+print(type(torch.export).__name__, type(exported).__name__, torch.export.Dim.__module__)
+"""
+    assert _said(program) == ["True", "False", "module", "ExportedProgram", "torch.export.dynamic_shapes"]
 
 
 def test_what_is_there_already_stays() -> None:

@@ -113,7 +113,8 @@ compiler.leave_out()
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import is_torch_distributed_available
-config = AutoConfig.for_model("qwen3_moe", hidden_size=16, num_hidden_layers=2, vocab_size=32, num_experts=4, num_experts_per_tok=2,
+config = AutoConfig.for_model("qwen3_moe", hidden_size=16, num_hidden_layers=2, vocab_size=32, num_experts=4,
+    num_experts_per_tok=2,
     num_attention_heads=2, num_key_value_heads=1, head_dim=8, intermediate_size=16, moe_intermediate_size=8)
 model = AutoModelForCausalLM.from_config(config)
 print(list(model(torch.ones(1, 3, dtype=torch.long)).logits.shape))

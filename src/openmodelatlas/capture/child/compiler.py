@@ -1,9 +1,10 @@
-"""Leaves torch's compiler out until somebody really asks for it.
+"""Leaves torch's compiler and exporter out until somebody really asks for them.
 
 Nothing is compiled in a capture (:mod:`openmodelatlas.capture.process` switches it off, for the author's code is to run
 as it is written), but ``transformers/masking_utils.py`` (5.24.0) imports one class of ``torch._dynamo``, and with it
-200 modules: a quarter of a second (measured). With :func:`leave_out` the package is there without its contents; they
-are imported when somebody asks for a name that is not there, or for a module that needs them.
+200 modules: a quarter of a second (measured); torch itself imports ``torch.export``. With :func:`leave_out` such a
+package is there without its contents; they are imported when somebody asks for a name that is not there, or for a
+module that needs them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PACKAGE = "torch._dynamo"
+COMPILER, EXPORTER = "torch._dynamo", "torch.export"
 
-_NEEDS_PACKAGE = re.compile(rf"^(from \.|import {re.escape(PACKAGE)}|from {re.escape(PACKAGE)})", re.MULTILINE)
+_NEEDS_PACKAGE = {
+    package: re.compile(rf"^(from \.|import {re.escape(package)}|from {re.escape(package)})", re.MULTILINE)
+    for package in (COMPILER, EXPORTER)
+}
 
 
 def leave_out() -> None:
-    """From now on, importing the package imports its name only; nothing changes if it is there already."""
-    if PACKAGE not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    """From now on, importing a package of these imports its name only; nothing changes if it is there already.
+
+    It is best called before torch is imported.
+    """
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
@@ -45,14 +52,14 @@ _WITHOUT: dict[str, Callable[..., Any]] = {
     "mark_dynamic": _mark,
     "mark_static_address": _mark,
 }
-"""What libraries ask of the package when nothing is compiled, and what it does then."""
+"""What libraries ask of the compiler when nothing is compiled, and what it does then."""
 
 
 class _Package(ModuleType):
-    """The package, empty."""
+    """A package, empty."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in _WITHOUT:
+        if name in _WITHOUT and self.__name__ == COMPILER:
             return _WITHOUT[name]
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -84,26 +91,27 @@ class _EmptyLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds the package empty, and fills it before a module of it is found that would miss the rest."""
+    """Finds the packages empty, and fills one before a module of it is found that would miss the rest."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname == PACKAGE:
+        if fullname in _NEEDS_PACKAGE:
             spec = PathFinder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
                 spec.loader = _EmptyLoader(spec.loader)
             return spec
-        empty = sys.modules.get(PACKAGE) if fullname.startswith(f"{PACKAGE}.") else None
-        if isinstance(empty, _Package) and not _stands_alone(PathFinder.find_spec(fullname, path, target)):
+        package = fullname.rpartition(".")[0]
+        empty = sys.modules.get(package) if package in _NEEDS_PACKAGE else None
+        if isinstance(empty, _Package) and not _stands_alone(package, PathFinder.find_spec(fullname, path, target)):
             _fill(empty)
         return None
 
 
-def _stands_alone(spec: ModuleSpec | None) -> bool:
+def _stands_alone(package: str, spec: ModuleSpec | None) -> bool:
     """Whether no statement of a module's first level imports something of the package."""
     try:
         text = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else "import ."
     except OSError:
         return False
-    return _NEEDS_PACKAGE.search(text) is None
+    return _NEEDS_PACKAGE[package].search(text) is None

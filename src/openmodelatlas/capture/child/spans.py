@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+from collections.abc import Sequence
 from types import CodeType
 
 from openmodelatlas.capture.child.frames import FileTable, file_lines
@@ -152,9 +153,24 @@ def _evaluated(instructions: bytes, offset: int, positions: list[Position]) -> i
 def last_line(code: CodeType) -> int:
     """Last line of the function's text: the end of its block if its file can be read, else of its last instruction."""
     reached = _last_instruction_line(code)
-    if code.co_name.startswith("<"):
+    if code.co_name.startswith("<") or _is_left_after(file_lines(code.co_filename), code.co_firstlineno, reached):
         return reached
     return max(reached, _block_end(code.co_filename, code.co_firstlineno))
+
+
+def _is_left_after(lines: Sequence[str], first_line: int, line: int) -> bool:
+    """Whether the text that follows ``line`` is no longer of the block that begins at ``first_line``, for certain.
+
+    Reading all tokens of all functions would take 0.04 s in each process (measured).
+    """
+    following = next((text for text in lines[line:] if text.strip()), None)
+    if following is None or first_line > len(lines):
+        return False
+    return _indentation(following) <= _indentation(lines[first_line - 1]) and following.lstrip()[0] not in ")]}"
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _last_instruction_line(code: CodeType) -> int:
