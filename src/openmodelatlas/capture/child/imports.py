@@ -4,7 +4,7 @@
 all model files for the names in them, with ``utils/import_utils.py:create_import_structure_from_path``; 1,700 files
 take 0.2 s each time (5.24.0, measured). A second process reads them while torch is imported, and each is read once.
 
-:func:`load_torch`: the system loads torch's largest library, 0.15 s of relocations, beside other imports.
+:func:`load_torch`: the system loads torch's largest libraries, 0.2 s of relocations, beside other imports.
 
 transformers 5 is told that torch has no ``torch.distributed``, as many builds of torch have none: one process without
 network has nothing to distribute to, and tensors in parts over devices, with sympy for their sizes, take 0.3 s.
@@ -35,18 +35,19 @@ from openmodelatlas.capture.child.beside import Beside
 
 _MODULE = "transformers.utils.import_utils"
 _FUNCTION = "create_import_structure_from_path"
+_BESIDE_LIBRARY = ("numpy", "huggingface_hub.hf_api", "jinja2.sandbox", "torchgen.model")
 _DISTRIBUTED = "is_torch_distributed_available"
 _PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
 
 def load_torch() -> None:
-    """Load torch's library in a thread, and meanwhile import what transformers will need besides.
+    """Load torch's libraries in a thread, and meanwhile import what transformers will need besides.
 
-    Nothing is wrong if it cannot be loaded here or a module is absent: who needs them imports them anyway.
+    Nothing is wrong if they cannot be loaded here or a module is absent: who needs them imports them anyway.
     """
     thread = threading.Thread(target=_load_library)
     thread.start()
-    for name in ("numpy", "huggingface_hub.file_download") if _is_recent() else ("sympy",):
+    for name in _BESIDE_LIBRARY if _is_recent() else ("sympy",):
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     thread.join()
@@ -56,9 +57,10 @@ def _load_library() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
         spec = importlib.util.find_spec("torch")
         for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-            library = Path(folder, "lib", "libtorch_cpu.so")
-            if library.exists():
-                ctypes.CDLL(str(library))
+            for name in ("libtorch_cpu.so", "libtorch_python.so"):
+                library = Path(folder, "lib", name)
+                if library.exists():
+                    ctypes.CDLL(str(library))
 
 
 def _is_recent() -> bool:
