@@ -36,7 +36,7 @@ def main() -> int:
     print(f"\n{options.model}, {bundle.parameters:,} parameters; medians of {options.repeat} rounds\n")
     print(measure.table(("process", "seconds", "of processor", "peak memory"), rows))
     print(f"\nunrecorded by stage  {plain.runs[-1].output.strip()}")
-    for process, peak in build.runs[-1].peak_by_process.items():
+    for process, peak in build.peak_by_process.items():
         print(f"peak of process      {measure.megabytes(peak):>10}  {process}")
     print(f"\nratio of times       {ratio:.2f}  {building.verdict(ratio, LARGEST_RATIO)}")
     print(f"ratio of processor   {processor:.2f}")

@@ -31,19 +31,24 @@ class Side:
     Attributes:
         name: what it is called in the table.
         command: what is run.
-        runs: every run so far.
+        first: the first run, in which memory was looked at, and which filled the disk's cache.
+        runs: the runs after it, whose times count.
     """
 
     name: str
     command: list[str]
+    first: measure.Run | None = None
     runs: list[measure.Run] = field(default_factory=list)
 
     def run(self, environment: dict[str, str]) -> measure.Run:
         """Runs it once more; a run that fails ends the benchmark with what it said."""
-        result = measure.run(self.command, environment)
+        result = measure.run(self.command, environment, memory=self.first is None)
         if result.exit_code != 0:
             sys.exit(f"{' '.join(self.command)} ended with exit code {result.exit_code}:\n{result.errors}")
-        self.runs.append(result)
+        if self.first is None:
+            self.first = result
+        else:
+            self.runs.append(result)
         return result
 
     @property
@@ -58,8 +63,13 @@ class Side:
 
     @property
     def peak_bytes(self) -> int:
-        """The largest memory that any run needed."""
-        return max(run.peak_bytes for run in self.runs)
+        """The memory that the first run needed."""
+        return self.first.peak_bytes if self.first is not None else 0
+
+    @property
+    def peak_by_process(self) -> dict[str, int]:
+        """The same of each process."""
+        return self.first.peak_by_process if self.first is not None else {}
 
 
 def build_command(model: str, configuration: Path | None = None) -> list[str]:
@@ -79,12 +89,10 @@ def unrecorded_command(model: str, folder: Path, configuration: Path | None = No
 
 
 def alternate(sides: Sequence[Side], environment: dict[str, str], repeat: int) -> None:
-    """Runs every side ``repeat`` times, in turns, after one unmeasured round that fills the disk's cache."""
+    """Runs every side ``repeat`` times, in turns, after one round for memory, which fills the disk's cache."""
     for number in range(repeat + 1):
         for side in sides:
             result = side.run(environment)
-            if number == 0:
-                side.runs.clear()
             print(
                 f"  round {number} of {repeat}: {side.name:>16}  {result.seconds:6.2f} s, "
                 f"{result.processor_seconds:6.2f} s of processor",
