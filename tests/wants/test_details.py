@@ -76,6 +76,7 @@ DETAILS = (
     Detail(5, K2, "yarn", "formula", r"a = \\fracm\(.*\)m\("),
     Detail(5, K2, "=layers/moe/self-attn", "explanation", r"`self.scaling` is 0.130861: `yarn_apply_mscale"),
     Detail(5, K2, "scaled-dot-product-attention", "formula", r"\\fracm\^2\\sqrt"),
+    Detail(5, K2, "Scale the scores", "description", r"by \$\\frac\{1\.81326\}\{\\sqrt\{d_.*\}\}\$, 0\.130861 at the"),
     # 6: the place of epsilon in the L2 norm.
     Detail(6, LINEAR, "l2-norm", "formula", r"\\sqrt\\sum_j=1\^K .*\+ \\varepsilon"),
     Detail(6, LINEAR, "l2-norm", "explanation", r"10\^\{-6\}\$ is added to the sum, inside the root"),

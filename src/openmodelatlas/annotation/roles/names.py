@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.vocabulary import KINDS
@@ -45,6 +47,11 @@ class Names:
     operations: dict[str, Name] = field(default_factory=dict)
     phrases: dict[str, str] = field(default_factory=dict)
     at: str = ""
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """Which numbers are roots of sizes."""
+        return Scaling(self.board.view.document)
 
     def kind(self, tensor: str | None) -> str | None:
         """What a tensor is, seen from the node that is being named."""

@@ -69,6 +69,10 @@ def name_operations(board: Board) -> Names:
     return names
 
 
+_NUMBERS = ("1", "other", "0", "input", "exponent", "value", "fill_value")
+"""Arguments that an operation's number may be, by position or name."""
+
+
 def _placed(names: Names, address: str, place: Place) -> Name:
     wording = PLACES[place.name]
     fields = _fields(names, address, place)
@@ -77,12 +81,13 @@ def _placed(names: Names, address: str, place: Place) -> Name:
     if family is None and kind in KINDS:
         family = KINDS[kind].family
     result = wording.result.format(**fields)
+    said = fields | {"number": _number_in_words(names, address, fields["number"])}
     title = wording.title.format(**fields)
     if place.name in NORMS and kind in NORM_ENDS:
         title = NORM_ENDS[kind].format(NORMS[place.name])
     return Name(
         title=tidy(title),
-        sentence=tidy(wording.sentence.format(**fields)),
+        sentence=tidy(wording.sentence.format(**said)),
         result=result,
         role=wording.role.format(**fields),
         family=family,
@@ -240,9 +245,19 @@ def _last_size(names: Names, tensor: str | None) -> str:
     return "all"
 
 
+def _number_in_words(names: Names, address: str, number: str) -> str:
+    """A number for a sentence; one that is computed from a size with how, since 0.0883883 tells nobody anything."""
+    node = names.board.view.nodes[address]
+    for key in _NUMBERS:
+        latex = names.scaling.latex(node.arguments.get(key), node.published.get(key))
+        if latex is not None:
+            return f"${latex}$, {number} at the published sizes"
+    return number
+
+
 def number_text(arguments: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     """A number among the arguments at the published configuration; "a constant" where only the probe's is known."""
-    for key in ("1", "other", "0", "input", "exponent", "value", "fill_value"):
+    for key in _NUMBERS:
         value = published.get(key, arguments.get(key))
         if isinstance(value, Mapping):
             inner = value.get("value")
