@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from openmodelatlas.capture import standins
 from openmodelatlas.capture.child import beside, compiler, imports
 from openmodelatlas.capture.child.failures import bare_failure, failure_of
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
@@ -83,6 +82,8 @@ def install_standins(job: Job) -> None:
     No others: libraries beside them (``transformers``) choose between a kernel and PyTorch of their own by what can be
     imported, and their own PyTorch shows more than one kernel call.
     """
+    from openmodelatlas.capture import standins
+
     wanted: set[str] = set()
     for path in job.files if job.kind not in ("transformers", "reference") else ():
         if path.endswith(".py"):

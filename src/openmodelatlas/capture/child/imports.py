@@ -18,7 +18,6 @@ import contextlib
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import marshal
 import os
@@ -35,7 +34,13 @@ from openmodelatlas.capture.child.beside import Beside
 
 _MODULE = "transformers.utils.import_utils"
 _FUNCTION = "create_import_structure_from_path"
-_BESIDE_LIBRARY = ("numpy", "huggingface_hub.hf_api", "jinja2.sandbox", "torchgen.model")
+_BESIDE_LIBRARY = (
+    "openmodelatlas.capture.standins",
+    "numpy",
+    "huggingface_hub.hf_api",
+    "jinja2.sandbox",
+    "torchgen.model",
+)
 _DISTRIBUTED = "is_torch_distributed_available"
 _PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
@@ -65,6 +70,8 @@ def _load_library() -> None:
 
 def _is_recent() -> bool:
     """Whether transformers is of version 5 or later, each guard of which was seen to do without what is left out."""
+    import importlib.metadata  # takes 10 ms, beside the library
+
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
         return int(importlib.metadata.version("transformers").partition(".")[0]) >= 5
     return False
