@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ def build(
     folder = default_home() if home is None else home
     report(Progress(f"Finding the code of {spec_or_model}", 0, 0))
     target = find(spec_or_model, revision=revision, configuration=configuration, trust=trust)
-    key = partial(build_key, target.source, packages=packages, overrides=overrides)
+    key = cache(partial(build_key, target.source, packages=packages, overrides=overrides))  # once, when it is needed
     with _build_lock(folder, target, report):
         atlas = None if force else up_to_date(folder, target, key())
         if atlas is not None:

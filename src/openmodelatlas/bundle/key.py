@@ -45,8 +45,7 @@ def _own_code() -> str:
     folder = Path(__file__).parent.parent
     digest = hashlib.sha256()
     parts = ("sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle")
-    for part in parts:
-        files = (path for path in (folder / part).rglob("*") if path.suffix in (".py", ".md", ".json", ".yaml"))
-        for path in sorted(files):
-            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    files = [folder / "stages.py", *(path for part in parts for path in (folder / part).rglob("*"))]
+    for path in sorted(path for path in files if path.suffix in (".py", ".md", ".json", ".yaml")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

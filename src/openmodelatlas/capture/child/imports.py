@@ -6,7 +6,7 @@ take 0.2 s each time (5.24.0, measured). A second process reads them while torch
 
 :func:`load_torch`: the system loads torch's largest libraries, 0.2 s of relocations, beside other imports.
 
-transformers 5 is told that torch has no ``torch.distributed``, as many builds of torch have none: one process without
+transformers 5 is told that torch has no ``torch.distributed``, which a build of torch may lack: one process without
 network has nothing to distribute to, and tensors in parts over devices, with sympy for their sizes, take 0.3 s.
 
 :mod:`.compiler` leaves out what nobody asks for.
@@ -46,7 +46,7 @@ _PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
 
 def load_torch() -> None:
-    """Load torch's libraries in a thread, and meanwhile import what transformers will need besides.
+    """Load torch's libraries in a thread, and meanwhile import what will be needed besides.
 
     Nothing is wrong if they cannot be loaded here or a module is absent: who needs them imports them anyway.
     """
@@ -69,7 +69,7 @@ def _load_library() -> None:
 
 
 def _is_recent() -> bool:
-    """Whether transformers is of version 5 or later, each guard of which was seen to do without what is left out."""
+    """Whether transformers is of version 5 or later (tried with 5.24.0): it asks before it imports what is left out."""
     import importlib.metadata  # takes 10 ms, beside the library
 
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
