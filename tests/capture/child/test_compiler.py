@@ -90,3 +90,107 @@ compiler.leave_out()
 print(torch._dynamo is before, type(before).__name__)
 """
     assert _said("sys.meta_path.pop(0)" + program) == ["True", "module"]
+
+
+@pytest.mark.parametrize(
+    ("first", "module"),
+    [
+        ("from torch._dynamo.utils import counters", "torch._dynamo.utils"),
+        ("from sympy.core.numbers import Integer", "sympy.core"),
+    ],
+)
+def test_a_module_of_a_package_is_made_once(first: str, module: str) -> None:
+    program = f"""
+{first}
+import importlib
+from importlib.machinery import SourceFileLoader
+import torch._dynamo.symbolic_convert, sympy
+one = sys.modules["{module}"]
+print(torch._dynamo.symbolic_convert.counters is sys.modules["torch._dynamo.utils"].counters)
+print(sympy.Integer is sys.modules["sympy.core.numbers"].Integer, isinstance(sympy.Integer(3), sympy.core.basic.Basic))
+print(importlib.import_module("{module}") is one, type(one.__spec__.loader) is SourceFileLoader)
+"""
+    assert _said(program) == ["True"] * 5
+
+
+_AWAY = """
+print("sympy.core" in sys.modules, "ShapeEnv" in vars(sys.modules["torch.fx.experimental.symbolic_shapes"]))
+"""
+
+
+def test_shapes_on_the_meta_device_need_no_symbols() -> None:
+    program = """
+with torch.device("meta"):
+    x = torch.arange(0, 8, 2) / 3 + torch.zeros(2, 1, 4)
+    y = torch.nn.functional.linear(x, torch.empty(5, 4)).softmax(-1)[:, 0].reshape(-1)
+    z = torch.cat([y, y]).cumsum(0)
+print(tuple(x.shape) == (2, 1, 4), tuple(y.shape) == (10,), tuple(z.shape) == (20,))
+"""
+    assert _said(program + _AWAY) == ["True", "True", "True", "False", "False"]
+
+
+def test_errors_of_the_meta_device_stay_as_they_are() -> None:
+    program = """
+try:
+    torch.empty(2, 3, device="meta") + torch.empty(2, 4, device="meta")
+except RuntimeError as error:
+    print("_".join(str(error).split()))
+"""
+    said = _said(program + _AWAY)
+    plain = subprocess.run(
+        [sys.executable, "-c", "import torch\n" + program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert said[:1] == plain
+
+
+def test_symbols_come_when_they_are_asked_for() -> None:
+    program = """
+from torch.fx.experimental.symbolic_shapes import expect_true, guard_or_false, ShapeEnv, sym_and, is_nested_int
+from torch.fx.experimental.symbolic_shapes import DimDynamic
+size = ShapeEnv().create_unbacked_symint()
+print(type(size).__name__, type(size + 1 == size).__name__, is_nested_int(size), guard_or_false(size == 4))
+print(isinstance(sympy.Symbol("x"), before), isinstance(3, before))
+class Mine(before):
+    pass
+print(issubclass(Mine, sympy.Basic), type(sympy.Basic).__name__, before(sympy.Integer(1)).args)
+"""
+    said = _said("import sympy; before = sympy.Basic\n" + program)
+    assert said == ["SymInt", "SymBool", "False", "False", "True", "False", "True", "type", "(1,)"]
+
+
+@pytest.mark.parametrize(
+    "asking",
+    ["sympy.__version__.split('.')[0].isdigit()", "'Symbol' in dir(sympy)", "len(sympy.__all__) > 500"],
+)
+def test_a_module_without_contents_hides_nothing(asking: str) -> None:
+    assert _said(f"import sympy\nprint(vars(sympy).get('Symbol'), {asking})") == ["None", "True"]
+
+
+_SAMPLES = [True, False, 0, 1, 7, -1, 2.5, (), [], (1, 2), [1, 2], (2, 1), (1, (2, 3)), (1, [2, 3]), None, "text"]
+
+
+def test_what_is_said_of_plain_numbers_is_what_torch_says() -> None:
+    """Every function, on all pairs of samples: the same answer, or a question that is passed on."""
+    program = f"""
+from itertools import product
+from openmodelatlas.capture.child.plain_sizes import ANSWERS
+from torch.fx.experimental import symbolic_shapes
+symbolic_shapes.ShapeEnv
+samples = {_SAMPLES!r} + [torch.Size([1, 2])]
+known = wrong = 0
+for name, answer in ANSWERS.items():
+    real = getattr(symbolic_shapes, name)
+    assert real.__module__ == symbolic_shapes.__name__
+    for arguments in [*product(samples, repeat=1), *product(samples, repeat=2)]:
+        try:
+            mine = answer(*arguments)
+        except TypeError:  # asked for more than it takes, which torch does not either
+            continue
+        if mine is NotImplemented:
+            continue
+        known += 1
+        theirs = real(*arguments)
+        wrong += not (type(mine) is type(theirs) and mine == theirs)
+print(known > 60, wrong)
+"""
+    assert _said(program) == ["True", "0"]

@@ -10,6 +10,11 @@ import msgspec
 from openmodelatlas.capture.recording import Recording, Tensor
 
 
+def is_worth_it(recording: Recording) -> bool:
+    """Whether parameters are a large part of the recording; looking through it takes as long as writing it."""
+    return 2 * len(recording.parameters) > len(recording.tensors)
+
+
 def compact(recording: Recording) -> Recording:
     """Drop modules that never ran (and hold none that did), parameters that no operation read, and their tensors.
 

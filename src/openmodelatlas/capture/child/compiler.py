@@ -1,10 +1,10 @@
-"""Leaves torch's compiler and exporter out until somebody really asks for them.
+"""Leaves torch's compiler, exporter and symbolic sizes out until somebody really asks for them.
 
 Nothing is compiled in a capture (:mod:`openmodelatlas.capture.process` switches it off, for the author's code is to run
 as it is written), but ``transformers/masking_utils.py`` (5.24.0) imports one class of ``torch._dynamo``, and with it
-200 modules: a quarter of a second (measured); torch itself imports ``torch.export``. With :func:`leave_out` such a
-package is there without its contents; they are imported when somebody asks for a name that is not there, or for a
-module that needs them.
+200 modules: a quarter of a second (measured); torch itself imports ``torch.export``, and on the meta device its
+symbolic sizes with sympy. With :func:`leave_out` such a module is there without its contents; they are imported when
+somebody asks for a name that is not there, for more than is known without them, or for a module that needs them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-COMPILER, EXPORTER = "torch._dynamo", "torch.export"
+from openmodelatlas.capture.child.plain_sizes import ANSWERS, Answer
 
-_NEEDS_PACKAGE = {
-    package: re.compile(rf"^(from \.|import {re.escape(package)}|from {re.escape(package)})", re.MULTILINE)
-    for package in (COMPILER, EXPORTER)
+COMPILER, EXPORTER = "torch._dynamo", "torch.export"
+SYMBOLIC, ALGEBRA = "torch.fx.experimental.symbolic_shapes", "sympy"
+
+_NEEDS = {
+    name: re.compile(rf"^(from \.|import {re.escape(name)}|from {re.escape(name)})", re.MULTILINE)
+    for name in (COMPILER, EXPORTER, SYMBOLIC, ALGEBRA)
 }
 
 
 def leave_out() -> None:
-    """From now on, importing a package of these imports its name only; nothing changes if it is there already.
+    """From now on, importing a module of these imports its name only; nothing changes if it is there already.
 
     It is best called before torch is imported.
     """
@@ -44,68 +47,135 @@ def _is_compiling() -> bool:
     return False
 
 
-_WITHOUT: dict[str, Callable[..., Any]] = {
-    "allow_in_graph": _mark,
-    "assume_constant_result": _mark,
-    "disable": _mark,
-    "is_compiling": _is_compiling,
-    "mark_dynamic": _mark,
-    "mark_static_address": _mark,
-}
-"""What libraries ask of the compiler when nothing is compiled, and what it does then."""
+class _NoClass:
+    """Stands for a class of a module that is not there: it has no instances, and who builds on it gets the class."""
 
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
 
-class _Package(ModuleType):
-    """A package, empty."""
+    def _real(self) -> Any:
+        return getattr(_filled(self._module), self._name)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return not _is_empty(self._module) and isinstance(instance, self._real())
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._real(),)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _WITHOUT and self.__name__ == COMPILER:
-            return _WITHOUT[name]
-        if name.startswith("__"):
+        return getattr(self._real(), name)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._real()(*arguments, **named)
+
+
+def _answered(name: str, answer: Answer) -> Callable[..., Any]:
+    """The function ``name`` of symbolic sizes, which are imported when they are asked for more than is plain."""
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        found = NotImplemented if named else answer(*arguments)
+        return getattr(_filled(SYMBOLIC), name)(*arguments, **named) if found is NotImplemented else found
+
+    return function
+
+
+_WITHOUT: dict[str, dict[str, Any]] = {
+    COMPILER: {
+        "allow_in_graph": _mark,
+        "assume_constant_result": _mark,
+        "disable": _mark,
+        "is_compiling": _is_compiling,
+        "mark_dynamic": _mark,
+        "mark_static_address": _mark,
+    },
+    SYMBOLIC: {name: _answered(name, answer) for name, answer in ANSWERS.items()},
+    ALGEBRA: {"Basic": _NoClass(ALGEBRA, "Basic")},
+}
+"""What libraries ask of a module while it is empty, and what they are given."""
+
+
+_SAID_BY_THE_CODE = frozenset({"__all__", "__version__"})
+"""Names with underscores that are the module's own; the system looks for others, and can do without."""
+
+
+class _Empty(ModuleType):
+    """A module without its contents."""
+
+    def __getattr__(self, name: str) -> Any:
+        without = _WITHOUT.get(self.__name__, {})
+        if name in without:
+            return without[name]
+        if name.startswith("__") and name not in _SAID_BY_THE_CODE:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        _fill(self)
-        return getattr(self, name)
+        return getattr(_filled(self.__name__), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(_filled(self.__name__))
 
 
-def _fill(package: ModuleType) -> None:
-    """Run the package's own code, as importing it would have done."""
-    package.__class__ = ModuleType
-    spec = package.__spec__
-    assert spec is not None
-    assert spec.loader is not None
-    spec.loader.exec_module(package)
+def _is_empty(name: str) -> bool:
+    return isinstance(sys.modules.get(name), _Empty)
+
+
+def _filled(name: str) -> ModuleType:
+    """The module ``name``; its own code has run in it, as importing it would have done."""
+    module = sys.modules[name]
+    if _is_empty(name):
+        module.__class__ = ModuleType
+        assert module.__spec__ is not None
+        assert module.__spec__.loader is not None
+        module.__spec__.loader.exec_module(module)
+    return module
 
 
 class _EmptyLoader(Loader):
-    """Makes the empty package; its own loader stays with it."""
+    """Makes the empty module; its own loader stays with it."""
 
     def __init__(self, own: Loader) -> None:
         self._own = own
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Package(spec.name)
+        return _Empty(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._own
 
 
+class _ThereLoader(Loader):
+    """Gives the module that came with the package around it, once; its own loader would make it a second time."""
+
+    def __init__(self, own: Loader | None) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader = self._own
+
+
 class _Finder(MetaPathFinder):
-    """Finds the packages empty, and fills one before a module of it is found that would miss the rest."""
+    """Finds these modules empty, and fills a package before a module of it is found that would miss the rest."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname in _NEEDS_PACKAGE:
+        if fullname in _NEEDS:
             spec = PathFinder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
                 spec.loader = _EmptyLoader(spec.loader)
             return spec
         package = fullname.rpartition(".")[0]
-        empty = sys.modules.get(package) if package in _NEEDS_PACKAGE else None
-        if isinstance(empty, _Package) and not _stands_alone(package, PathFinder.find_spec(fullname, path, target)):
-            _fill(empty)
-        return None
+        if not _is_empty(package) or _stands_alone(package, PathFinder.find_spec(fullname, path, target)):
+            return None
+        _filled(package)
+        there = getattr(sys.modules.get(fullname), "__spec__", None)
+        if there is not None:  # importlib takes this one, whatever it is given here
+            there.loader = _ThereLoader(there.loader)
+        return there
 
 
 def _stands_alone(package: str, spec: ModuleSpec | None) -> bool:
@@ -114,4 +184,4 @@ def _stands_alone(package: str, spec: ModuleSpec | None) -> bool:
         text = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else "import ."
     except OSError:
         return False
-    return _NEEDS_PACKAGE[package].search(text) is None
+    return _NEEDS[package].search(text) is None

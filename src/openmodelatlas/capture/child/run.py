@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 import torch
 
-from openmodelatlas.capture.child import loader, true_size
+from openmodelatlas.capture.child import compact, loader, true_size
 from openmodelatlas.capture.child.beside import Beside, end_stray_copy
-from openmodelatlas.capture.child.compact import compact
 from openmodelatlas.capture.child.failures import message_of, place
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
@@ -284,10 +283,12 @@ class Capture:
             self.notes.append("Some parameters of the published size were made off the meta device.")
         with self.clock.stage("meta forward"):
             recording = true_size.run_true_size(subject, model, true_size.true_size_probe(str(dtype)))
-        del model
-        gc.collect()  # tens of thousands of experts, before another copy of the events is made
         with self.clock.stage("write"):
-            self._write(compact(recording))
+            if compact.is_worth_it(recording):
+                del model
+                gc.collect()  # tens of thousands of experts, before another copy of the events is made
+                recording = compact.compact(recording)
+            self._write(recording)
         if recording.failure:
             self.notes.append(f"The run at published size ended early: {recording.failure}")
         return parameters, None
