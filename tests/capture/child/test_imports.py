@@ -68,6 +68,25 @@ print(torch.ones(2).sum().item())
     assert result.stdout.split("\n") == ["True True False 1", "2.0", ""]
 
 
+def test_what_is_imported_beside_torch_waits_for_no_other_library() -> None:
+    """The system loads one library at a time: what is imported meanwhile must have all of its own."""
+    program = """
+import sys, threading
+from pathlib import Path
+from openmodelatlas.capture.child import imports
+def libraries():
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    return {file for file in files if file.endswith(".so")}
+imports._import(imports._WITH_LIBRARIES)
+before = libraries()
+imports._import(imports._BESIDE)
+import importlib.metadata
+print(len(before) > 20, [Path(file).name for file in libraries() - before])
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "True []\n"
+
+
 def test_what_the_second_process_found_is_not_searched_again() -> None:
     class Ended:
         def result_within(self, seconds: float) -> bytes | None:

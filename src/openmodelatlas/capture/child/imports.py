@@ -34,13 +34,13 @@ from openmodelatlas.capture.child.beside import Beside
 
 _MODULE = "transformers.utils.import_utils"
 _FUNCTION = "create_import_structure_from_path"
-_BESIDE_LIBRARY = (
-    "openmodelatlas.capture.standins",
-    "numpy",
-    "huggingface_hub.hf_api",
-    "jinja2.sandbox",
-    "torchgen.model",
-)
+_STANDARD = """
+    _csv _datetime _opcode _socket array binascii _contextvars _pickle _blake2 _decimal _hashlib _heapq _json _queue
+    _ssl _uuid fcntl unicodedata
+"""
+_WITH_LIBRARIES = (*_STANDARD.split(), "numpy", "yaml", "markupsafe", "brotli")
+"""What the modules of :data:`_BESIDE` import that has libraries: the system loads one at a time."""
+_BESIDE = ("openmodelatlas.capture.standins", "huggingface_hub.hf_api", "jinja2.sandbox", "torchgen.model")
 _DISTRIBUTED = "is_torch_distributed_available"
 _PATIENCE = 0.1  # seconds; searching here takes about twice as long
 
@@ -50,22 +50,28 @@ def load_torch() -> None:
 
     Nothing is wrong if they cannot be loaded here or a module is absent: who needs them imports them anyway.
     """
+    _import(_WITH_LIBRARIES)
     thread = threading.Thread(target=_load_library)
     thread.start()
-    for name in _BESIDE_LIBRARY if _is_recent() else ("sympy",):
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
+    _import(_BESIDE if _is_recent() else ("sympy",))
     thread.join()
 
 
+def _import(names: Sequence[str]) -> None:
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
 def _load_library() -> None:
-    with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
+    """Calls the system itself: ``ctypes.CDLL`` (Python 3.11) keeps other threads waiting until a library is there."""
+    with contextlib.suppress(ImportError, OSError, ValueError, AttributeError, TypeError):
         spec = importlib.util.find_spec("torch")
+        load = ctypes.CDLL(None).dlopen
+        load.restype = ctypes.c_void_p
         for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
             for name in ("libtorch_cpu.so", "libtorch_python.so"):
-                library = Path(folder, "lib", name)
-                if library.exists():
-                    ctypes.CDLL(str(library))
+                load(os.fsencode(Path(folder, "lib", name)), os.RTLD_NOW)
 
 
 def _is_recent() -> bool:
