@@ -54,29 +54,25 @@ class Clock:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the second half of a capture leaves besides its recordings; a second process hands it over as JSON.
+    """What a second process leaves besides its recordings; it hands this over as JSON.
 
     Attributes:
         seconds: as in :class:`Clock`.
         notes: for the summary.
-        parameters, failure: of the run at published size, as in :class:`openmodelatlas.capture.recording.Summary`.
     """
 
     seconds: dict[str, float]
     notes: list[str]
-    parameters: list[Parameter]
-    failure: str | None
 
 
 def _shares(plan: Plan) -> tuple[list[int], list[int]]:
     """The probes after the first one: those of the process that recorded it, and those of a second one.
 
     Always the same, so that a model whose code keeps state between its runs is always recorded in one way. The second
-    process gets the probe of low precision, which is slow, as the first one keeps values.
+    process gets the probe of low precision, which is slow, as the first one keeps values and runs the published size.
     """
-    rest = range(1, len(plan.probes))
-    half = len(rest) // 2
-    return list(rest[half:]), list(rest[:half])
+    held_out = len(plan.probes) - 2
+    return [held_out], [index for index in range(1, len(plan.probes)) if index != held_out]
 
 
 @dataclass
@@ -102,8 +98,8 @@ class Capture:
     def run(self) -> None:
         """Load, probe, write.
 
-        Where there can be one, a second process records half of the probes, and the published size; there are never
-        more than two, since each needs half a gigabyte.
+        Where there can be one, a second process records half of the probes; there are never more than two, since each
+        needs half a gigabyte.
 
         Raises:
             AtlasError: see :mod:`.failures` for what the model's code may cause besides.
@@ -115,39 +111,35 @@ class Capture:
         published = subject.published()
         gc.freeze()
         plan, second = self._first_probe(subject, published, steps)
-        mine, others = _shares(plan) if second is not None else (list(range(1, len(plan.probes))), [])
+        mine, others = _shares(plan)
         try:
+            if second is None:
+                self._probes(subject, plan, others, steps)
             self._probes(subject, plan, mine, steps)
-            outcome = self._outcome(second)
+            parameters, failure = self._true_size(subject, steps)
+            if second is not None:
+                self._take(second, subject, plan, steps)
         finally:
             if second is not None:
                 second.stop()
-        if outcome is None:
-            outcome = self._second_share(subject, plan, others, steps)
-        else:
-            self._take(outcome)
-        self._write_summary(subject, published, plan, outcome)
+        self._write_summary(subject, published, plan, parameters, failure)
         self.report("Captured", steps, steps)
-
-    def _second_share(self, subject: Subject, plan: Plan, indices: Sequence[int], steps: int) -> Outcome:
-        """What a second process does: some probes, and the published size."""
-        self._probes(subject, plan, indices, steps)
-        parameters, failure = self._true_size(subject, steps)
-        return Outcome(self.clock.seconds, self.notes, parameters, failure)
 
     def _start_second(self, subject: Subject, plan: Plan, steps: int) -> Beside | None:
         def work() -> bytes:
             self.clock.seconds, self.notes, self.report = {}, [], _say_nothing
-            return msgspec.json.encode(self._second_share(subject, plan, _shares(plan)[1], steps))
+            self._probes(subject, plan, _shares(plan)[1], steps)
+            return msgspec.json.encode(Outcome(self.clock.seconds, self.notes))
 
         return Beside.start(work) if self.beside else None
 
-    def _outcome(self, second: Beside | None) -> Outcome | None:
-        """What a second process left; ``None`` if there was none or it failed: then its part is still to be done."""
-        result = second.result() if second is not None else None
-        return None if result is None else msgspec.json.decode(result, type=Outcome)
-
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, second: Beside, subject: Subject, plan: Plan, steps: int) -> None:
+        """What the second process left; if it failed, its part is done here, where its error is met again."""
+        result = second.result()
+        if result is None:
+            self._probes(subject, plan, _shares(plan)[1], steps)
+            return
+        outcome = msgspec.json.decode(result, type=Outcome)
         for stage, seconds in outcome.seconds.items():
             self.clock.seconds[stage] = round(self.clock.seconds.get(stage, 0.0) + seconds, 4)
         self.notes.extend(note for note in outcome.notes if note not in self.notes)
@@ -305,7 +297,8 @@ class Capture:
         subject: Subject,
         published: Published,
         plan: Plan,
-        outcome: Outcome,
+        parameters: list[Parameter],
+        failure: str | None,
     ) -> None:
         import sys
 
@@ -317,8 +310,8 @@ class Capture:
             transformers=str(getattr(transformers, "__version__", "")),
             effective_configuration=published.effective,
             choices=plan.choices,
-            parameters=outcome.parameters,
-            parameters_failure=outcome.failure,
+            parameters=parameters,
+            parameters_failure=failure,
             seconds=self.clock.seconds,
             notes=[*subject.notes, *self.notes],
         )
