@@ -6,13 +6,12 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
-from openmodelatlas.bundle.key import build_key
 from openmodelatlas.bundle.manifest import read_manifest
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
@@ -71,7 +70,7 @@ def build(
     folder = default_home() if home is None else home
     report(Progress(f"Finding the code of {spec_or_model}", 0, 0))
     target = find(spec_or_model, revision=revision, configuration=configuration, trust=trust)
-    key = cache(partial(build_key, target.source, packages=packages, overrides=overrides))  # once, when it is needed
+    key = cache(lambda: _key(target, packages, overrides))  # once, when it is needed
     with _build_lock(folder, target, report):
         atlas = None if force else up_to_date(folder, target, key())
         if atlas is not None:
@@ -105,6 +104,13 @@ def _build(
         held += (stages, captured)
     with captured:
         return _read(stages[0].write(captured, started, home=home, report=report))
+
+
+def _key(target: Target, packages: Sequence[str], overrides: Mapping[str, int | list[int]] | None) -> str:
+    """Imported late, like :func:`_stages`: a forced build needs it then only."""
+    from openmodelatlas.bundle.key import build_key
+
+    return build_key(target.source, packages=packages, overrides=overrides)
 
 
 def _stages(target: Target, key: str) -> Stages:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openmodelatlas.bundle.home import home, list_built
-from openmodelatlas.cli.locate import built_name
 from openmodelatlas.cli.progress import Reporter
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ def ensure_built(names: Sequence[str], *, trust: bool = False) -> list[str]:
     Raises:
         AtlasError: one of them cannot be built.
     """
+    from openmodelatlas.cli.locate import built_name  # with it, everything that reads a bundle
+
     found: list[str] = []
     for name in names:
         model = built_name(name, list_built(home()))
