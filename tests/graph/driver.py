@@ -17,7 +17,7 @@ from torch import nn
 from openmodelatlas.capture.child.modules import describe_parameters
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.weights import fill
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Probe, Recording, Summary
+from openmodelatlas.capture.recording import RECORDING_FORMAT, Probe, Recording, Summary, link
 from openmodelatlas.graph.align import Aligner, Element, LoopSite, Site
 from openmodelatlas.graph.build import Subject, build_document
 from openmodelatlas.graph.document import Document, Node, Provenance
@@ -75,8 +75,12 @@ def run(make: Make, index: int, *, tokens: bool, decode: bool, dtype: str = "flo
     probe = Probe(
         name="abcde"[index], role=ROLES[index], sizes=sizes, batch=batch, tokens=length, dtype=dtype, seed=index
     )
-    recorded = recorder.finish(probe)[0]  # which holds its longest lists as JSON already
-    return msgspec.json.decode(msgspec.json.encode(recorded), type=Recording)
+    return handed_over(recorder.finish(probe)[0])
+
+
+def handed_over(recorded: Recording) -> Recording:
+    """What a child recorded as it comes to the parent."""
+    return link(msgspec.json.decode(msgspec.json.encode(recorded), type=Recording))
 
 
 def record(make: Make, *, tokens: bool = False, decode: bool = False) -> list[Recording]:

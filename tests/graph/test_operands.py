@@ -6,26 +6,15 @@ import ast
 
 import pytest
 
-from openmodelatlas.capture.recording import Operation
+from openmodelatlas.capture.recording import Form
 from openmodelatlas.graph.operands import handed_texts, operand_texts, tensor_paths
 from openmodelatlas.graph.syntax import FileSyntax, position
 
-X, Y, Z = {"tensor": 1}, {"tensor": 2}, {"tensor": 3}
+X, Y, Z = {"tensor": 0}, {"tensor": 1}, {"tensor": 2}
 
 
-def operation(function: str, arguments: list, keywords: dict | None = None) -> Operation:
-    return Operation(
-        order=0,
-        call=0,
-        function=function,
-        span=0,
-        step=0,
-        arguments=arguments,
-        keywords=keywords or {},
-        outputs=[],
-        result=None,
-        writes=[],
-    )
+def operation(function: str, arguments: list, keywords: dict | None = None) -> Form:
+    return Form(function, 0, arguments, keywords or {})
 
 
 @pytest.mark.parametrize(

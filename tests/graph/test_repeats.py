@@ -15,7 +15,7 @@ from openmodelatlas.shapes.dimension import DataDependent
 from tests.corpus.models import loops
 
 from . import driver
-from .driver import CORPUS, Make, column, record, subject, summary
+from .driver import CORPUS, Make, column, handed_over, record, subject, summary
 
 FEW_EXPERTS = {"num_experts": (4, 6, 3, 5, 64), "num_experts_per_tok": (1, 3, 2, 4, 8)}
 """So few that every probe's tokens reach all of them."""
@@ -42,7 +42,7 @@ def at_full_size(make: Make) -> Recording:
     except Exception as error:
         failure = str(error)
     probe = Probe(name="true-size", role="true-size", sizes={}, batch=3, tokens=29, dtype="float32", seed=0)
-    return recorder.finish(probe, failure)[0]
+    return handed_over(recorder.finish(probe, failure)[0])
 
 
 def repeat_of(make: Make) -> Repeat:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import torch
 import transformers
@@ -23,6 +22,8 @@ from openmodelatlas.capture.recording import Operation, Probe, Recording
 from openmodelatlas.graph.arguments import tensors_in
 from openmodelatlas.graph.operands import _operands
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
+
+from .driver import handed_over
 
 PACKAGES = Path(transformers.__file__).parents[1]
 
@@ -211,7 +212,7 @@ def again() -> Again:
             model(input_ids=step, cache=first.cache, use_cache=True)
     probe = Probe(name="a", role="solve", sizes={}, batch=2, tokens=9, dtype="float32", seed=7)
     recording, values = recorder.finish(probe)
-    return Again(model, msgspec.json.decode(msgspec.json.encode(recording), type=Recording), values)
+    return Again(model, handed_over(recording), values)
 
 
 def test_every_operation_has_a_span_whose_text_parses(again):

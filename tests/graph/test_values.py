@@ -12,7 +12,7 @@ from openmodelatlas.graph.wiring import read_tensors
 from tests.corpus.models import hybrids, kinds
 
 from . import specimens
-from .driver import BATCHES, CORPUS, TOKENS, Built, Make, build, column
+from .driver import BATCHES, CORPUS, TOKENS, Built, Make, build, column, handed_over
 from .specimens import specimen
 
 HYBRIDS: dict[str, Make] = {
@@ -41,7 +41,7 @@ def first_probe(make: Make, *, tokens: bool, decode: bool) -> tuple[Recording, s
         with torch.no_grad(), recorder.record("decode", {name: step}):
             model(step, cache=result[1])
     recording, values = recorder.finish(specimen("dense").recordings[0].probe)
-    return recording, {int(number) for number in values}
+    return handed_over(recording), {int(number) for number in values}
 
 
 def check(others: Built, recording: Recording, kept: set[int]) -> Built:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from openmodelatlas.capture import reading, validate
-from openmodelatlas.capture.recording import Recording
+from openmodelatlas.capture.recording import Recording, link
 from openmodelatlas.errors import RecordingError
 
 LARGEST_RECORDING = 512 * 2**20
@@ -34,7 +34,7 @@ _Identity = tuple[int, ...]
 
 
 def read_recording(folder: Path, name: str, *, largest: int = LARGEST_RECORDING) -> Recording:
-    """The recording in the file ``name`` of the child's output ``folder``, validated.
+    """The recording in the file ``name`` of the child's output ``folder``, validated and linked.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -44,7 +44,7 @@ def read_recording(folder: Path, name: str, *, largest: int = LARGEST_RECORDING)
     validate.validate(recording)
     if name != f"recording-{recording.probe.name}.json":
         raise RecordingError(f"The recording says that it is of probe {recording.probe.name!r}.", where=name)
-    return recording
+    return link(recording)
 
 
 class Landing:

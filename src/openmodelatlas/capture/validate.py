@@ -3,7 +3,7 @@
 ``msgspec`` has already checked the types, and with them that sizes of tensors, steps and references are not too small
 and that encoded values have the form that :mod:`openmodelatlas.capture.recording` describes. What remains: no reference
 points behind its table, lines start at 1, columns at 0, and file paths stay inside. The large tables are checked as a
-whole: a recording of Kimi K2 holds 27,000 operations and six of them are checked per build; only when something is
+whole: a recording of Kimi K2 holds 28,000 operations and six of them are checked per build; only when something is
 wrong is it looked for.
 """
 
@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Operation, Parameter, Recording, Summary
+from openmodelatlas.capture.recording import RECORDING_FORMAT, Parameter, Recording, Summary
 from openmodelatlas.errors import RecordingError
+
+_ANY = 2**63
+"""More than any reference: places of a form are compared with each other."""
 
 
 def validate(recording: Recording) -> None:
@@ -31,8 +34,11 @@ def validate(recording: Recording) -> None:
     _files(recording)
     _modules_and_parameters(recording)
     _tensors(recording)
-    _calls(recording)
-    _operations(recording)
+    try:
+        _calls(recording)
+        _operations(recording, _forms(recording))
+    except RecursionError:
+        _fail("calls and forms", "A value is nested too deeply.")
 
 
 def validate_summary(summary: Summary) -> None:
@@ -128,22 +134,57 @@ def _calls(recording: Recording) -> None:
     _below([call.code for call in calls], len(recording.codes), "calls", "code")
     _below([call.module for call in calls], len(recording.modules), "calls", "module")
     _below([call.site for call in calls], len(recording.spans), "calls", "site")
-    _values(((*call.arguments.values(), call.result) for call in calls), len(recording.tensors), "calls")
+    tensors = len(recording.tensors)
+    for position, call in enumerate(calls):
+        for value in (*call.arguments.values(), call.result):
+            _value(value, tensors, "calls", position)
 
 
-def _operations(recording: Recording) -> None:
+def _forms(recording: Recording) -> list[int]:
+    """How many tensors the arguments of each form are or hold."""
+    forms = recording.forms
+    _below([form.span for form in forms], len(recording.spans), "forms", "span")
+    counts: list[int] = []
+    for position, form in enumerate(forms):
+        values = [*form.arguments, *form.keywords.values()]
+        for value in values:
+            _value(value, _ANY, "forms", position)
+        places = [place for value in values for place in _places(value)]
+        if places != list(range(len(places))):
+            _fail(f"forms[{position}]", f"The places of its tensors are {places}, not counted from 0.")
+        counts.append(len(places))
+    return counts
+
+
+def _places(value: Any) -> Iterator[int]:
+    """Places of the tensors in an encoded value of a form."""
+    if type(value) is dict:
+        if "tensor" in value:
+            yield value["tensor"]
+            return
+        for content in value.values():
+            parts = content.values() if type(content) is dict else content if type(content) is list else ()
+            for part in parts:
+                yield from _places(part)
+
+
+def _operations(recording: Recording, counts: Sequence[int]) -> None:
+    """``counts``: how many tensors operations of each form read."""
     operations, tensors = recording.operations, len(recording.tensors)
+    forms = [cast(int, operation.form) for operation in operations]
     _below([operation.call for operation in operations], len(recording.calls), "operations", "call")
-    _below([operation.span for operation in operations], len(recording.spans), "operations", "span")
+    _below(forms, len(counts), "operations", "form")
+    _all_below([operation.tensors for operation in operations], tensors, "operations", "tensors")
     _all_below([operation.outputs for operation in operations], tensors, "operations", "outputs")
     _all_below([operation.writes for operation in operations], tensors, "operations", "writes")
-    _values(map(_values_of, operations), tensors, "operations")
-
-
-def _values_of(operation: Operation) -> Sequence[Any]:
-    if operation.keywords or operation.result is not None:
-        return [*operation.arguments, *operation.keywords.values(), operation.result]
-    return operation.arguments
+    given = [len(operation.tensors) for operation in operations]
+    if given != [counts[form] for form in forms]:
+        position = next(position for position, form in enumerate(forms) if given[position] != counts[form])
+        wanted = counts[forms[position]]
+        _fail(f"operations[{position}].tensors", f"It reads {given[position]} tensors, its form {wanted}.")
+    for position, operation in enumerate(operations):
+        if operation.result is not None:
+            _value(operation.result, tensors, "operations", position)
 
 
 def _below(numbers: Sequence[int], length: int, where: str, field: str) -> None:
@@ -159,15 +200,13 @@ def _all_below(lists: Sequence[Sequence[int]], length: int, where: str, field: s
         _below([max(numbers, default=-1) for numbers in lists], length, where, field)
 
 
-def _values(values: Iterable[Iterable[Any]], tensors: int, where: str) -> None:
-    """The encoded values of each record of a table (see :mod:`openmodelatlas.capture.recording`)."""
-    for position, parts in enumerate(values):
-        for value in parts:
-            if type(value) is dict:
-                number = value.get("tensor", tensors)
-                if (number >= tensors or len(value) > 1) and not _is_encoded(value, tensors):
-                    shown = reprlib.repr(value)
-                    _fail(f"{where}[{position}]", f"A value is not encoded as the format says, or no tensor: {shown}")
+def _value(value: Any, tensors: int, where: str, position: int) -> None:
+    """An encoded value of a record of a table (see :mod:`openmodelatlas.capture.recording`)."""
+    if type(value) is dict:
+        number = value.get("tensor", tensors)
+        if (number >= tensors or len(value) > 1) and not _is_encoded(value, tensors):
+            shown = reprlib.repr(value)
+            _fail(f"{where}[{position}]", f"A value is not encoded as the format says, or no tensor: {shown}")
 
 
 def _is_encoded(value: Any, tensors: int) -> bool:

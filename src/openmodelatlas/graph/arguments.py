@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from openmodelatlas.capture.recording import Call, Operation, Recording, Value
+from openmodelatlas.capture.recording import Call, Form, Operation, Recording, Value
 
 Scalar = Any
 _TENSOR = ("tensor",)
@@ -32,33 +32,37 @@ class Readings(dict[int, Reading]):
     def __init__(self, recording: Recording) -> None:
         super().__init__()
         self._recording = recording
+        self._forms: dict[int, _FormReading] = {}
 
     def __missing__(self, event: int) -> Reading:
         if event >= 0:
-            reading = _read_operation(self._recording.operations[event])
+            reading = self._read_operation(self._recording.operations[event])
         else:
             reading = _read_call(self._recording.calls[~event])
         self[event] = reading
         return reading
 
+    def _read_operation(self, operation: Operation) -> Reading:
+        form = self._forms.get(id(operation.form))  # which the recording holds
+        if form is None:
+            form = self._forms[id(operation.form)] = _read_form(operation.form)
+        tensors = operation.tensors
+        if len(form.places) < len(tensors):
+            tensors = [tensors[place] for place in form.places]
+        return Reading(tensors, form.scalars)
 
-def _read_operation(operation: Operation) -> Reading:
-    tensors: list[int] = []
-    scalars: list[Scalar] = []
-    values: Iterable[Value] = operation.arguments
-    if operation.keywords:
-        values = (*values, *operation.keywords.values())
-    for value in values:
-        if type(value) is dict:  # nearly always a tensor itself
-            number = value.get("tensor")
-            if number is not None:
-                tensors.append(number)
-                scalars.append(_TENSOR)
-                continue
-            if "list" in value or "dict" in value:
-                tensors += [inner for _, inner in tensors_in(value, 2)]
-        scalars.append(int if type(value) is int else scalar(value))
-    return Reading(tensors, tuple(scalars))
+
+class _FormReading(NamedTuple):
+    """What the readings of all operations of a form have in common: the places of the tensors that count, in order."""
+
+    places: list[int]
+    scalars: tuple[Scalar, ...]
+
+
+def _read_form(form: Form) -> _FormReading:
+    values = [*form.arguments, *form.keywords.values()]
+    places = [place for value in values for _, place in tensors_in(value, 2)]
+    return _FormReading(places, tuple([int if type(value) is int else scalar(value) for value in values]))
 
 
 def _read_call(call: Call) -> Reading:

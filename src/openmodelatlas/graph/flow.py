@@ -196,7 +196,7 @@ class Flow:
         place = self._trees[site.probe].place(expression.event) if expression is not None else None
         if not draft.operation:
             operation = self._trees[site.probe].operation(site.event)
-            texts = operand_texts(self._syntax[place[0]], place[1:], operation) if place is not None else []
+            texts = operand_texts(self._syntax[place[0]], place[1:], operation.form) if place is not None else []
             return [text or name for text, (name, _) in zip(texts or [None] * len(recorded), recorded, strict=True)]
         # ``self.q_proj(hidden_states)``: the code hands over the activations, the module adds its parameters.
         operands = handed_texts(self._syntax[place[0]], place[1:]) if place is not None else []

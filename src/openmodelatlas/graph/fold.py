@@ -287,8 +287,8 @@ class Folder:
         if events[0] < 0:
             values = list(tree.recording.calls[~events[0]].arguments.values())
         else:
-            operation = tree.recording.operations[events[0]]
-            values = [*operation.arguments, *operation.keywords.values()]
+            form = tree.recording.operations[events[0]].form
+            values = [*form.arguments, *form.keywords.values()]
         return {index: value for index, value in enumerate(values) if type(value) is int}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from openmodelatlas.capture.recording import Operation
+from openmodelatlas.capture.recording import Form
 from openmodelatlas.graph.arguments import tensors_in
 from openmodelatlas.graph.syntax import FileSyntax, Position, position
 from openmodelatlas.graph.text import one_line
@@ -35,32 +35,30 @@ Path = tuple[int | str, ...]
 """Position or name of an argument, then positions within it."""
 
 
-def tensor_paths(operation: Operation) -> Iterator[Path]:
+def tensor_paths(form: Form) -> Iterator[Path]:
     """Where the tensors that an operation reads stand among its arguments, in the order of ``wiring``."""
-    for index, value in enumerate(operation.arguments):
+    for index, value in enumerate(form.arguments):
         for path, _ in tensors_in(value, 2):
             yield index, *path
-    for name, value in operation.keywords.items():
+    for name, value in form.keywords.items():
         for path, _ in tensors_in(value, 2):
             yield name, *path
 
 
-def operand_texts(file: FileSyntax, where: Position, operation: Operation) -> list[str | None]:
+def operand_texts(file: FileSyntax, where: Position, form: Form) -> list[str | None]:
     """Texts of the tensors that an operation reads, in the order of :func:`tensor_paths`.
 
     ``None`` for long ones, and where the source does not say which operand it is.
     """
-    return [_text(file, node) for node in operand_nodes(file, where, operation, list(tensor_paths(operation)))]
+    return [_text(file, node) for node in operand_nodes(file, where, form, list(tensor_paths(form)))]
 
 
-def operand_nodes(
-    file: FileSyntax, where: Position, operation: Operation, paths: Sequence[Path]
-) -> list[ast.expr | None]:
+def operand_nodes(file: FileSyntax, where: Position, form: Form, paths: Sequence[Path]) -> list[ast.expr | None]:
     """The expressions that are the arguments of an operation at ``paths``; ``None`` where the source does not say."""
     node = file.at(where)
-    positional, named = _operands(node, operation.function.rpartition(".")[2], _is_method(operation))
-    if isinstance(node, ast.BinOp) and operation.function.endswith(("__add__", "__mul__")):
-        positional = _commuted(positional, operation)
+    positional, named = _operands(node, form.function.rpartition(".")[2], _is_method(form))
+    if isinstance(node, ast.BinOp) and form.function.endswith(("__add__", "__mul__")):
+        positional = _commuted(positional, form)
     written = file.parent(node) if isinstance(node, ast.Subscript) else None
     if isinstance(written, ast.Assign) and node in written.targets:
         positional.append(written.value)  # ``out[rows] = value`` stands at ``out[rows]``
@@ -83,8 +81,8 @@ def handed_nodes(file: FileSyntax, where: Position) -> list[ast.expr]:
     return handed
 
 
-def _is_method(operation: Operation) -> bool:
-    return operation.function.startswith("torch.Tensor.")
+def _is_method(form: Form) -> bool:
+    return form.function.startswith("torch.Tensor.")
 
 
 def _operands(node: ast.AST | None, function: str, method: bool) -> tuple[list[ast.expr], dict[str, ast.expr]]:
@@ -114,9 +112,9 @@ def _operands(node: ast.AST | None, function: str, method: bool) -> tuple[list[a
             return [], {}
 
 
-def _commuted(sides: list[ast.expr], operation: Operation) -> list[ast.expr]:
+def _commuted(sides: list[ast.expr], form: Form) -> list[ast.expr]:
     """Torch runs ``scale * x`` as ``x * scale``: with one tensor, which side it is shows only where they are unlike."""
-    if len(list(tensor_paths(operation))) != 1:
+    if len(list(tensor_paths(form))) != 1:
         return sides
     plain = [isinstance(side, ast.Constant | ast.Name | ast.Attribute) for side in sides]
     constant = [isinstance(side, ast.Constant) for side in sides]

@@ -202,15 +202,9 @@ class Tree:
         number = self.keys.number
         spans = [number("span", *place) for place in self._places]
         spans.append(number("span", "", 0, 0, 0, 0))  # reached by the index -1
-        functions: dict[tuple[int, str], Key] = {}
-        operations: list[Key] = []
-        for operation in self.recording.operations:
-            pair = (operation.span, operation.function)
-            key = functions.get(pair)
-            if key is None:
-                key = functions[pair] = number("operation", spans[operation.span], operation.function)
-            operations.append(key)
-        self.paths = {self._places[span][0] for span, _ in functions if span >= 0}
+        forms = {id(form): number("operation", spans[form.span], form.function) for form in self.recording.forms}
+        operations = [forms[id(operation.form)] for operation in self.recording.operations]
+        self.paths = {self._places[form.span][0] for form in self.recording.forms if form.span >= 0}
         modules, paths = self.recording.modules, [file.path for file in self.recording.files]
         calls: list[Key] = []
         for call in reversed(self.recording.calls):

@@ -40,7 +40,7 @@ def argument_tensors(event: int, tree: Tree) -> list[tuple[str, int]]:
 def first_tensor(tree: Tree, operation: int) -> int | None:
     """The first tensor among the arguments of an operation that have no names."""
     given = tree.operation(operation)
-    if not given.keywords:
+    if not given.form.keywords:
         return next(iter(read_tensors(operation, tree)), None)
     return next((number for value in given.arguments for _, number in tensors_in(value, 2)), None)
 

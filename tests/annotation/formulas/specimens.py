@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import torch
-from tests.graph.driver import BATCHES, CORPUS, TOKENS, Make, column, record, subject, summary
+from tests.graph.driver import BATCHES, CORPUS, TOKENS, Make, column, handed_over, record, subject, summary
 from tests.graph.specimens import MODELS
 from tests.graph.specimens import TOKENS as OF_TOKENS
 
@@ -51,7 +51,8 @@ def first_probe(make: Make, *, tokens: bool, decode: bool) -> tuple[Recording, d
         with torch.no_grad(), recorder.record("decode", {name: step}):
             model(step, cache=result[1])
     probe = Probe(name="a", role="solve", sizes=sizes, batch=BATCHES[0], tokens=TOKENS[0], dtype="float32", seed=0)
-    return recorder.finish(probe)
+    recording, values = recorder.finish(probe)
+    return handed_over(recording), values
 
 
 @functools.cache

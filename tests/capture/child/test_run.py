@@ -15,7 +15,7 @@ from openmodelatlas.capture.child import beside
 from openmodelatlas.capture.child.failures import failure_of
 from openmodelatlas.capture.child.run import Capture, Clock
 from openmodelatlas.capture.job import Failure, Job
-from openmodelatlas.capture.recording import Recording, Summary
+from openmodelatlas.capture.recording import Recording, Summary, link
 from openmodelatlas.errors import ConfigurationError
 from tests.capture.child.conftest import MakeJob
 from tests.capture.child.small_model import CONFIGURATION, ENTRY, FILES, MODELING, configuration
@@ -30,7 +30,8 @@ def captured(job: Job) -> tuple[dict[str, Recording], Summary]:
     assert [done for _, done, _ in progress] == sorted(done for _, done, _ in progress)
     output = Path(job.output)
     recordings = {
-        name: msgspec.json.decode((output / f"recording-{name}.json").read_bytes(), type=Recording) for name in NAMES
+        name: link(msgspec.json.decode((output / f"recording-{name}.json").read_bytes(), type=Recording))
+        for name in NAMES
     }
     return recordings, msgspec.json.decode((output / "summary.json").read_bytes(), type=Summary)
 

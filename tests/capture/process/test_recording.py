@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from math import prod
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmodelatlas.capture import process, reading, run, validate, values
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Call, Operation, Recording
+from openmodelatlas.capture.recording import RECORDING_FORMAT, Call, Form, Operation, Recording, link
 from openmodelatlas.errors import RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
@@ -66,19 +67,16 @@ def small(operations: int = 2) -> dict[str, Any]:
         "calls": [
             [0, -1, "module", 0, "forward", 0, -1, 0, "prefill", *CALLED],
         ],
-        "operations": [
+        "forms": [
             [
-                number + 1,
-                0,
                 "torch.Tensor.__add__",
                 0,
-                1,
-                [{"tensor": number + 1}, {"tensor": 1}, 2, {"list": [1, {"tensor": 0}]}],
+                [{"tensor": 0}, {"tensor": 1}, 2, {"list": [1, {"tensor": 2}]}],
                 {"dtype": {"dtype": "float32"}},
-                [number + 2],
-                {"tensor": number + 2},
-                [],
-            ]
+            ],
+        ],
+        "operations": [
+            [number + 1, 0, 0, 1, [number + 1, 1, 0], [number + 2], {"tensor": number + 2}, []]
             for number in range(operations)
         ],
     }
@@ -87,11 +85,15 @@ def small(operations: int = 2) -> dict[str, Any]:
 CALLED: list[Any] = [{"x": {"tensor": 0}, "mask": None}, {"dict": {"y": {"tensor": 2}}}, [1, 2]]
 """Arguments, result and trace."""
 
-COLUMNS = {"calls": Call.__struct_fields__, "operations": Operation.__struct_fields__}
+COLUMNS = {
+    "calls": Call.__struct_fields__,
+    "forms": Form.__struct_fields__,
+    "operations": Operation.__struct_fields__,
+}
 
 
 def changed(recording: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """The recording with another value at ``path``; fields of calls and operations are given by name."""
+    """The recording with another value at ``path``; fields of calls, forms and operations are given by name."""
     if path[0] in COLUMNS:
         path = (*path[:2], COLUMNS[path[0]].index(path[2]))
     place: Any = recording
@@ -99,6 +101,12 @@ def changed(recording: dict[str, Any], path: tuple[Any, ...], value: Any) -> dic
         place = place[key]
     place[path[-1]] = value
     return recording
+
+
+def handed(value: Any) -> dict[str, Any]:
+    """A recording whose only operation has this argument."""
+    recording = changed(small(1), ("operations", 0, "tensors"), [])
+    return changed(changed(recording, ("forms", 0, "arguments"), [value]), ("forms", 0, "keywords"), {"also": value})
 
 
 def decoded(recording: dict[str, Any]) -> Recording:
@@ -124,7 +132,24 @@ def test_a_good_recording() -> None:
     ],
 )
 def test_each_encoding_of_a_value(value: Any) -> None:
-    validate.validate(decoded(changed(small(), ("operations", 0, "arguments"), [value])))
+    validate.validate(decoded(handed(value)))
+    validate.validate(decoded(changed(small(), ("operations", 0, "result"), value)))
+
+
+def test_operations_have_the_arguments_of_their_form() -> None:
+    recording = decoded(small())
+    validate.validate(recording)
+    operation = link(recording).operations[1]
+    assert (operation.function, operation.span) == ("torch.Tensor.__add__", 0)
+    assert operation.arguments == [{"tensor": 2}, {"tensor": 1}, 2, {"list": [1, {"tensor": 0}]}]
+    assert operation.keywords == {"dtype": {"dtype": "float32"}}
+
+
+def test_a_name_in_a_mapping_is_no_tensor() -> None:
+    recording = changed(small(1), ("forms", 0, "keywords"), {"tensor": {"dict": {"tensor": 7, "list": {"tensor": 3}}}})
+    recording = decoded(changed(recording, ("operations", 0, "tensors"), [1, 1, 0, 2]))
+    validate.validate(recording)
+    assert link(recording).operations[0].keywords == {"tensor": {"dict": {"tensor": 7, "list": {"tensor": 2}}}}
 
 
 WRONG = [
@@ -156,12 +181,23 @@ WRONG = [
     (("calls", 0, "arguments"), {"x": {"list": [{"tensor": 4}]}}, r"calls\[0\]"),
     (("calls", 0, "result"), {"tensor": -1}, r"calls\[0\]"),
     (("operations", 1, "call"), -1, r"operations\[1\].call"),
-    (("operations", 1, "span"), 1, r"operations\[1\].span"),
+    (("forms", 0, "span"), 1, r"forms\[0\].span"),
+    (("operations", 1, "form"), 1, r"operations\[1\].form"),
+    (("operations", 1, "form"), -1, r"operations\[1\]"),
+    (("operations", 1, "form"), ["torch.cat", 0, [], {}], r"operations\[1\]"),
+    (("operations", 1, "tensors"), [4, 1, 0], r"operations\[1\].tensors"),
+    (("operations", 1, "tensors"), [1, 0], r"operations\[1\].tensors"),
+    (("operations", 1, "tensors"), [1, 0, 0, 0], r"operations\[1\].tensors"),
+    (("operations", 1, "tensors"), [-1, 0, 0], r"operations\[1\]"),
+    (("forms", 0, "arguments"), [{"tensor": 1}, {"tensor": 0}, {"tensor": 2}], r"forms\[0\]"),
+    (("forms", 0, "arguments"), [{"tensor": 0}, {"list": [{"tensor": 1}, {"tensor": 3}]}], r"forms\[0\]"),
+    (("forms", 0, "arguments"), [{"tensor": 0}, {"tensor": 0}, {"tensor": 1}], r"forms\[0\]"),
     (("operations", 1, "outputs"), [0, 4], r"operations\[1\]"),
     (("operations", 1, "writes"), [-1], r"operations\[1\]"),
-    (("operations", 1, "arguments"), [[1]], r"operations\[1\]"),
-    (("operations", 1, "arguments"), [{"tensor": True}], r"operations\[1\]"),
-    (("operations", 1, "keywords"), {"a": {"path": "/etc"}}, r"operations\[1\]"),
+    (("forms", 0, "arguments"), [[1]], r"forms\[0\]"),
+    (("forms", 0, "arguments"), [{"tensor": True}], r"forms\[0\]"),
+    (("forms", 0, "keywords"), {"a": {"path": "/etc"}}, r"forms\[0\]"),
+    (("forms", 0, "keywords"), {"a": {"tensor": 3, "length": 4}}, r"forms\[0\]"),
     (("operations", 1, "result"), {"slice": [1, 2]}, r"operations\[1\]"),
     (("operations", 1, "result"), {"list": [1, 2], "length": 2}, r"operations\[1\]"),
     (("operations", 1, "result"), {"tensor": 0, "length": 2}, r"operations\[1\]"),
@@ -181,9 +217,8 @@ def test_each_thing_that_can_be_wrong(path: tuple[Any, ...], value: Any, where: 
     st.recursive(st.none() | st.integers() | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part))
 )
 def test_any_json_is_accepted_or_refused_with_our_error(value: Any) -> None:
-    recording = changed(small(), ("operations", 0, "arguments"), [value])
     try:
-        validate.validate(decoded(recording))
+        validate.validate(decoded(handed(value)))
     except RecordingError:
         assert isinstance(value, list | dict)
     else:
@@ -192,8 +227,18 @@ def test_any_json_is_accepted_or_refused_with_our_error(value: Any) -> None:
 
 def test_deep_nesting_is_refused() -> None:
     deep = '{"list":[' * 50_000 + "1" + "]}" * 50_000
-    text = json.dumps(small()).replace('{"list": [1, {"tensor": 0}]}', deep, 1)
+    text = json.dumps(small()).replace('{"list": [1, {"tensor": 2}]}', deep, 1)
+    assert deep in text
     with pytest.raises(RecordingError):
+        validate.validate(reading.decode(text.encode(), Recording, "recording-a.json"))
+
+
+@pytest.mark.parametrize("depth", [100, 300, 600, 900])
+@pytest.mark.parametrize("place", [("forms", 0, "arguments"), ("calls", 0, "result")])
+def test_any_nesting_is_read_or_refused(depth: int, place: tuple[Any, ...]) -> None:
+    recording = changed(handed(None), place, ["deep"] if place[0] == "forms" else "deep")
+    text = json.dumps(recording).replace('"deep"', '{"list":[' * depth + "1" + "]}" * depth, 1)
+    with contextlib.nullcontext() if depth <= 100 else contextlib.suppress(RecordingError):
         validate.validate(reading.decode(text.encode(), Recording, "recording-a.json"))
 
 
@@ -313,7 +358,7 @@ def test_a_capture_from_child_to_data(tmp_path: Path) -> None:
         child_module="recording_child",
         python_path=[CHILDREN],
     ) as captured:
-        assert captured.recordings == {"a": decoded(small())}
+        assert captured.recordings == {"a": link(decoded(small()))}
         assert captured.summary.notes == ["a note"]
         assert captured.values is not None
         assert captured.values.data(1) == b"x" * 12

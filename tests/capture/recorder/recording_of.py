@@ -11,17 +11,18 @@ import torch
 from torch import nn
 
 from openmodelatlas.capture.child.recorder import Recorder
-from openmodelatlas.capture.recording import Call, Operation, Probe, Recording
+from openmodelatlas.capture.recording import Call, Operation, Probe, Recording, link
 
 PROBE = Probe(name="a", role="solve", sizes={}, batch=1, tokens=1, dtype="float32", seed=0)
 
 
 class Seen:
-    """A finished recording with its values."""
+    """A finished recording with its values, and the recording as it was handed over."""
 
     def __init__(self, recorder: Recorder) -> None:
         recording, self.values = recorder.finish(PROBE)
-        self.recording = msgspec.json.decode(msgspec.json.encode(recording), type=Recording)
+        self.unlinked = msgspec.json.decode(msgspec.json.encode(recording), type=Recording)
+        self.recording = link(msgspec.json.decode(msgspec.json.encode(recording), type=Recording))
         self.notes = recorder.notes
 
     def text(self, span: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from openmodelatlas.annotation.formulas.calls import Call, Operand, in_order
 from openmodelatlas.annotation.material import Code
 from openmodelatlas.annotation.operation_table import OPERATIONS
-from openmodelatlas.capture.recording import Operation
+from openmodelatlas.capture.recording import Form
 from openmodelatlas.graph.document import Document, Lines, Node
 from openmodelatlas.graph.operands import handed_nodes, operand_nodes
 from openmodelatlas.graph.syntax import FileSyntax, Position, parsed, position
@@ -55,7 +55,7 @@ class Spans:
         node: ast.expr | None = None
         for steps in range(len(path), -1, -1):
             place = self._argument(call, name, path[:steps])
-            node = operand_nodes(file, where, _operation(call), [place])[0] if place is not None else None
+            node = operand_nodes(file, where, _form(call), [place])[0] if place is not None else None
             rest = path[steps:]
             if isinstance(node, ast.Slice) and len(rest) == 1:
                 node = (node.lower, node.upper, node.step)[rest[0]]
@@ -103,7 +103,7 @@ class Spans:
         file, where = self._place(call.node)
         if call.node.kind != "module":
             paths = [_path(operand) for operand in call.operands]
-            return operand_nodes(file, where, _operation(call), paths)
+            return operand_nodes(file, where, _form(call), paths)
         handed = handed_nodes(file, where)
         given = [operand for operand in call.operands if not is_parameter(operand, call)]
         places: dict[Operand, ast.expr | None] = {}
@@ -123,7 +123,7 @@ class Spans:
         if isinstance(node, ast.BinOp) and len(call.operands) == 1:
             return self._side(file, node, operand)
         if len(operand.place) > 1:  # ``torch.cat(outputs)``: the list stands for its items
-            outer = operand_nodes(file, where, _operation(call), [_path(operand)[:1]])[0]
+            outer = operand_nodes(file, where, _form(call), [_path(operand)[:1]])[0]
             return None if isinstance(outer, ast.Starred) else outer
         if isinstance(node, ast.Name | ast.Attribute) and len(call.operands) == 1:  # ``for row in rows``
             return node
@@ -218,15 +218,14 @@ def _path(operand: Operand) -> tuple[int | str, ...]:
     return (int(first) if str(first).isdecimal() else first, *rest)
 
 
-def _operation(call: Call) -> Operation:
+def _form(call: Call) -> Form:
     """The call in the form that :mod:`openmodelatlas.graph.operands` reads."""
     node = call.node
     encoded = in_order({**node.arguments, **node.operands})
     positions = [int(key) for key in encoded if key.isdecimal()]
     arguments: list[Any] = [encoded.get(str(index)) for index in range(max(positions, default=-1) + 1)]
     keywords = {key: value for key, value in encoded.items() if not key.isdecimal()}
-    function = node.function or ""
-    return Operation(order=0, call=0, function=function, span=-1, step=0, arguments=arguments, keywords=keywords)
+    return Form(node.function or "", -1, arguments, keywords)
 
 
 def _bytes(file: FileSyntax, line: int, column: int) -> int:

@@ -66,8 +66,7 @@ def _renumbered(recording: Recording, kept: list[int]) -> Recording:
         operations=[
             msgspec.structs.replace(
                 operation,
-                arguments=[encoded.value(value) for value in operation.arguments],
-                keywords=encoded.values(operation.keywords) if operation.keywords else operation.keywords,
+                tensors=[tensors[number] for number in operation.tensors],
                 result=encoded.value(operation.result),
                 outputs=[tensors[number] for number in operation.outputs],
                 writes=[tensors[number] for number in operation.writes] if operation.writes else operation.writes,
@@ -95,8 +94,7 @@ def _referenced(recording: Recording) -> set[int]:
     found: set[int] = set()
     for operation in recording.operations:
         found.update(operation.writes)
-        _collect(operation.arguments, found)
-        _collect(operation.keywords.values(), found)
+        found.update(operation.tensors)
         _collect((operation.result,), found)
     for call in recording.calls:
         _collect(call.arguments.values(), found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from openmodelatlas.capture.child.calls import RunningCall
 from openmodelatlas.capture.child.layer_kinds import LayerKinds, LayerRun, Position, list_element, tensor_numbers
 from openmodelatlas.capture.child.tensors import TensorTable
-from openmodelatlas.capture.recording import Operation, Parameter
+from openmodelatlas.capture.recording import Form, Operation, Parameter
 
 MOST_SETTINGS = 8
 """Layers of one kind that are kept because their whole-number arguments differ (some depend on values)."""
@@ -69,7 +69,7 @@ class DistinctLayers:
     """Watches layers begin and end, and forgets the values of those that are like an earlier one.
 
     Args:
-        tensors, operations, calls: everything recorded so far.
+        tensors, operations, forms, calls: everything recorded so far.
         module_names: names of the model's modules by index.
         parameters: its parameters and buffers with their numbers.
     """
@@ -78,6 +78,7 @@ class DistinctLayers:
         self,
         tensors: TensorTable,
         operations: Sequence[Operation],
+        forms: Sequence[Form],
         calls: Sequence[RunningCall],
         module_names: Sequence[str],
         parameters: Sequence[Parameter],
@@ -85,7 +86,7 @@ class DistinctLayers:
         self._tensors = tensors
         self._operations = operations
         self._parameters = parameters
-        self._kinds = LayerKinds(tensors, operations, calls, {item.tensor: item for item in parameters})
+        self._kinds = LayerKinds(tensors, operations, forms, calls, {item.tensor: item for item in parameters})
         self._layers: dict[int, tuple[str, int]] = {}
         for index, name in enumerate(module_names):
             element = list_element(name)
@@ -134,6 +135,5 @@ class DistinctLayers:
             place = bisect_right(self._dropped, (index, len(self._operations))) - 1
             if place < 0 or index >= self._dropped[place][1]:
                 read.update(operation.writes)
-                for value in (*operation.arguments, *operation.keywords.values()):
-                    read.update(tensor_numbers(value))
+                read.update(operation.tensors)
         self._tensors.keep_again(read)

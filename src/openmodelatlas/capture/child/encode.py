@@ -73,6 +73,10 @@ class Encoder:
         self.module_classes = module_classes
         self._ways: dict[type, _Way] = {}
 
+    def with_places(self, place: Callable[[torch.Tensor], int]) -> Encoder:
+        """One that puts what ``place`` gives where this one puts a tensor's number."""
+        return Encoder(place, {}, self.modules, self.module_names, self.module_classes)
+
     def encode(self, value: Any, found: list[torch.Tensor], caches: bool = False, depth: int = 0) -> Any:
         """``value`` as JSON; its tensors are appended to ``found`` in order. ``caches``: look into cache objects."""
         kind = type(value)

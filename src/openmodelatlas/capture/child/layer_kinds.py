@@ -11,11 +11,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from openmodelatlas.capture.child.calls import RunningCall
 from openmodelatlas.capture.child.tensors import TensorTable
-from openmodelatlas.capture.recording import Operation, Parameter, Phase
+from openmodelatlas.capture.recording import Form, Operation, Parameter, Phase, numbered
 
 Position = tuple[int, int]
 """A whole-number argument: number of the expression or call, and which of its arguments it is."""
@@ -82,17 +82,19 @@ class LayerKinds:
     """Describes runs of layers.
 
     Attributes:
-        tensors, operations, calls: everything recorded so far.
+        tensors, operations, forms, calls: everything recorded so far.
         parameters: all parameters and buffers with their numbers.
         made: for each module list, the ranges of tensor numbers that its layers made, in order.
     """
 
     tensors: TensorTable
     operations: Sequence[Operation]
+    forms: Sequence[Form]
     calls: Sequence[RunningCall]
     parameters: Mapping[int, Parameter]
     made: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _interned: dict[Hashable, int] = field(default_factory=dict)
+    _forms: list[_DescribedForm] = field(default_factory=list)
 
     def describe(self, run: LayerRun) -> tuple[Hashable, dict[Position, int]]:
         """The kind of a layer that just ended, and its whole-number arguments: they may count layers or set them apart.
@@ -113,16 +115,16 @@ class LayerKinds:
         }
         seen: dict[int, Sequence[Any] | None] = {}
         origins = _Origins(self, run, arguments)
+        forms = self._described_forms()
         for operation in self.operations[run.first_operation :]:
-            values: Sequence[Any] = operation.arguments
-            keywords = operation.keywords
-            if keywords:
-                values = [*values, *keywords.values()]
-            maker = (operation.function, operation.span)
-            self._note(seen, ("operation", maker, tuple(keywords), origins.of(values)), values)
-            here = ("here", maker)
+            form = forms[cast(int, operation.form)]
+            if form.is_plain:
+                told = form.settings, tuple([origins[number] for number in operation.tensors])
+            else:
+                told = None, origins.of([numbered(value, operation.tensors) for value in form.values])
+            self._note(seen, ("operation", form.maker, form.names, told), form.values)
             for number in operation.outputs:
-                origins[number] = here
+                origins[number] = form.here
         for call in self.calls[run.call.index :]:
             values = list(call.arguments.values())
             key = (call.kind, call.name, call.code, call.site, tuple(call.arguments), origins.of(values))
@@ -136,6 +138,11 @@ class LayerKinds:
             if type(value) is int
         }
         return (run.layers, run.phase, self._way(run.call), frozenset(seen)), numbers
+
+    def _described_forms(self) -> list[_DescribedForm]:
+        """All forms so far."""
+        self._forms += map(_DescribedForm, self.forms[len(self._forms) :])
+        return self._forms
 
     def _note(self, seen: dict[int, Sequence[Any] | None], key: Hashable, values: Sequence[Any]) -> None:
         number = self._interned.setdefault(key, len(self._interned))
@@ -168,13 +175,47 @@ class LayerKinds:
         tensor = self.tensors.description(number)
         if tensor.origin != "operation" or tensor.index >= len(self.operations):
             return tensor.origin, tensor.name
-        operation = self.operations[tensor.index]
-        return operation.function, operation.span
+        return self._described_forms()[cast(int, self.operations[tensor.index].form)].maker
 
     def _made_in_layer(self, layers: str, number: int) -> bool:
         made = self.made.get(layers, [])
         place = bisect_right(made, (number, self.tensors.count)) - 1
         return place >= 0 and made[place][0] <= number < made[place][1]
+
+
+class _DescribedForm:
+    """What a form of operations adds to the description of a layer.
+
+    Attributes:
+        maker: where its operations stand and what they run.
+        here: what their results are to the layer.
+        names: of the arguments that have one.
+        values: all arguments.
+        is_plain: whether every argument is a tensor, or no collection and without one.
+        settings: what is known of the arguments that are no tensors, if it is plain.
+    """
+
+    __slots__ = ("here", "is_plain", "maker", "names", "settings", "values")
+
+    def __init__(self, form: Form) -> None:
+        self.maker = (form.function, form.span)
+        self.here = ("here", self.maker)
+        self.names = tuple(form.keywords)
+        self.values: list[Any] = [*form.arguments, *form.keywords.values()]
+        self.is_plain = not any(map(_is_collection, self.values))
+        self.settings: Hashable = None
+        if self.is_plain:
+            self.settings = tuple([None if _is_tensor(value) else _plain(value) for value in self.values])
+
+
+def _is_tensor(value: Any) -> bool:
+    return type(value) is dict and "tensor" in value
+
+
+def _is_collection(value: Any) -> bool:
+    if type(value) is not dict or "tensor" in value:
+        return False
+    return "list" in value or "dict" in value or next(tensor_numbers(value), None) is not None
 
 
 class _Origins(dict[int, Hashable]):

@@ -12,7 +12,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
-from openmodelatlas.capture.child.encode import TENSORS, Encoder
+from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.forms import FormTable
 from openmodelatlas.capture.child.functions import KNOWN, PASSED, TorchFunction, torch_function
 from openmodelatlas.capture.child.meta import MetaFunctions
 from openmodelatlas.capture.child.table import AT_ONCE, Table
@@ -60,6 +61,7 @@ class OperationRecorder:
     Attributes:
         tracer: the running calls.
         table: everything recorded so far.
+        forms: what operations have in common.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class OperationRecorder:
         self._meta = MetaFunctions() if on_meta else None
         self._encoder = encoder
         self._tensors = tensors
+        self.forms = FormTable(encoder, tensors)
 
     def run(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
         """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
@@ -109,7 +112,7 @@ class OperationRecorder:
         order = tracer.order
         tracer.order = order + 1
         found: list[torch.Tensor] = []
-        arguments, keywords = self._encoded(args, kwargs, found)
+        form, read = self.forms.enter(name, span, args, kwargs, found)
         if known is not None and known.read_only and "out" not in kwargs:
             result, changed = func(*args, **kwargs) if kwargs else func(*args), _NO_TENSORS
         else:
@@ -127,36 +130,12 @@ class OperationRecorder:
                 encoded = self._encoder.encode(result, [])
         if outputs or known is None or known.kind == "read":
             self.table.latest.append(
-                Operation(
-                    order=order,
-                    call=call.index,
-                    function=name,
-                    span=span,
-                    step=step,
-                    arguments=arguments,
-                    keywords=keywords,
-                    outputs=outputs,
-                    result=encoded,
-                    writes=previous,
-                )
+                Operation(order, call.index, form, step, read, outputs, encoded, previous)  # type: ignore[arg-type]
             )
             if len(self.table.latest) >= self._pack_at:
                 self.table.pack()
                 tensors.table.pack()
         return result
-
-    def _encoded(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], found: list[torch.Tensor]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        references, encode = self._tensors.references, self._encoder.encode
-        arguments: list[Any] = []
-        for value in args:
-            if type(value) in TENSORS and (reference := references.get(id(value))) is not None:
-                found.append(value)
-                arguments.append(reference)
-            else:
-                arguments.append(encode(value, found))
-        return arguments, {key: encode(value, found) for key, value in kwargs.items()} if kwargs else _NO_KEYWORDS
 
     def _watched(
         self,

@@ -82,8 +82,9 @@ class Recorder:
         self._layers: DistinctLayers | None = None
         if keep_values:
             names = [module.name for module in self._modules]
+            table = self._recorder.table
             self._layers = self._tracer.layers = DistinctLayers(
-                self._tensors, self._recorder.table.latest, self._tracer.calls, names, self._parameters
+                self._tensors, table.latest, self._recorder.forms.forms, self._tracer.calls, names, self._parameters
             )
         self.notes = self._tracer.notes
 
@@ -172,6 +173,7 @@ class Recorder:
                 parameters=self._parameters,
                 tensors=self._tensors.table.finished(),
                 calls=[call.recorded() for call in self._tracer.calls],
+                forms=self._recorder.forms.forms,
                 operations=self._recorder.table.finished(),
                 failure=failure,
             )

@@ -10,7 +10,7 @@ output = Path(job["output"])
 header = json.dumps({"1": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}).encode()
 (output / "values.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"x" * 12)
 summary = {
-    "format": 3,
+    "format": 4,
     "python": "3",
     "torch": "2",
     "transformers": "",
