@@ -12,7 +12,7 @@ import torch
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.subject import Subject
 from openmodelatlas.capture.child.weights import fill
-from openmodelatlas.capture.recording import Probe, Recording
+from openmodelatlas.capture.recording import Probe
 
 CACHE_NAMES = ("past_key_values", "cache_params", "past_key_value", "cache", "state", "mems")
 TOKEN_NAMES = ("input_ids", "tokens", "token_ids", "ids")
@@ -21,11 +21,11 @@ NO_CACHE = "The model returns no cache: there is no decode step."
 
 def run_probe(
     subject: Subject, settings: Mapping[str, int], probe: Probe, *, keep_values: bool
-) -> tuple[Recording, dict[str, torch.Tensor], list[str]]:
+) -> tuple[Recorder, list[str]]:
     """Instantiate, fill and run the model at one probe's sizes.
 
     Returns:
-        the recording, the values by decimal tensor number (empty unless ``keep_values``), notes.
+        what was recorded, to be finished, and notes.
     """
     torch.manual_seed(probe.seed)
     model = subject.instantiate(settings, probe.dtype, "cpu")
@@ -34,8 +34,7 @@ def run_probe(
     inputs = subject.inputs(model, probe, "cpu")
     with _no_kernels_to_compile() if probe.dtype != "float32" else contextlib.nullcontext():
         notes = run_phases(model, recorder, inputs, probe.seed)
-    recording, values = recorder.finish(probe)
-    return recording, values, [*notes, *recorder.notes]
+    return recorder, [*notes, *recorder.notes]
 
 
 @contextlib.contextmanager

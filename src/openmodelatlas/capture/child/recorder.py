@@ -157,11 +157,7 @@ class Recorder:
         return {name: self._encoder.encode(value, []) for name, value in bound.arguments.items()}
 
     def finish(self, probe: Probe, failure: str | None = None) -> tuple[Recording, dict[str, torch.Tensor]]:
-        """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``).
-
-        The recorder lets go of it, so that it is freed without the garbage collector, which would search it for 0.25 s
-        a probe (measured): nothing can be recorded afterwards.
-        """
+        """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``)."""
         with _no_garbage_collection():
             recording = Recording(
                 format=RECORDING_FORMAT,
@@ -180,6 +176,13 @@ class Recorder:
             if self._layers is not None:
                 self._layers.finish()
             values = {str(number): value for number, value in self._tensors.values().items()}
+        return recording, values
+
+    def forget(self) -> None:
+        """Let go of everything recorded, so that it is freed without the garbage collector.
+
+        The collector would search it for 0.25 s a probe (measured). Nothing can be recorded afterwards.
+        """
+        with _no_garbage_collection():
             self._tracer.forget()
             self._tensors.forget()
-        return recording, values

@@ -21,6 +21,7 @@ from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
 from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.probes import run_probe
+from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.relations import LADDER
 from openmodelatlas.capture.child.sizes import Plan, Published, choose
 from openmodelatlas.capture.child.subject import Subject
@@ -85,7 +86,7 @@ class Capture:
         report: called with a sentence, steps finished, and of how many.
         notes: for the summary.
         beside: whether a second process may do a part of it.
-        _held: the last probe's recording, which holds its model.
+        _held: the last probe's recorder, which holds its model.
     """
 
     job: Job
@@ -93,7 +94,7 @@ class Capture:
     report: Report
     notes: list[str] = field(default_factory=list)
     beside: bool = True
-    _held: object = None
+    _held: Recorder | None = None
 
     def run(self) -> None:
         """Load, probe, write.
@@ -222,7 +223,8 @@ class Capture:
         self._let_go()
         probe = plan.probes[index]
         with self.clock.stage(f"probe {probe.name}"):
-            recording, values, notes = run_probe(subject, plan.settings[index], probe, keep_values=index == 0)
+            recorder, notes = run_probe(subject, plan.settings[index], probe, keep_values=index == 0)
+            recording, values = recorder.finish(probe)
         end_stray_copy()
         with self.clock.stage("write"):
             self._write(recording)
@@ -231,11 +233,12 @@ class Capture:
                 if unknown:
                     notes = [*notes, f"The values of {len(unknown)} tensors have a type that no file can hold."]
         self.notes.extend(note for note in notes if note not in self.notes)
-        self._held = (recording, values)
+        self._held = recorder
 
     def _let_go(self) -> None:
         """Free the last probe's model and recording; those of the last one of all end with the process."""
         if self._held is not None:
+            self._held.forget()
             self._held = None
             gc.collect()  # the collector is off: models are cycles
 

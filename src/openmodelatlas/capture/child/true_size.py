@@ -43,6 +43,7 @@ def run_true_size(subject: Subject, model: torch.nn.Module, probe: Probe) -> Rec
         where = place(error, subject.roots["source"])
         failure = f"{where or type(error).__module__}: {type(error).__name__}: {message_of(error)}"
     recording, _ = recorder.finish(probe, failure)
+    recorder.forget()
     return recording
 
 
