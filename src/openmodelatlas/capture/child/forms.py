@@ -12,8 +12,8 @@ from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.tensors import TensorTable
 from openmodelatlas.capture.recording import Form
 
-_PLAIN = frozenset({bool, int, float, str, type(None), type(...), torch.dtype})
-"""Types of arguments that their type and value tell apart: 1, 1.0 and True are equal."""
+_PLAIN = frozenset({bool, int, str, type(None), type(...), torch.dtype})
+"""Types of arguments that their type and value tell apart: 1 and True are equal."""
 
 _SEQUENCES = frozenset({list, tuple, torch.Size})
 
@@ -113,6 +113,8 @@ def _told(value: Any, found: list[torch.Tensor], depth: int) -> Hashable:
         return None
     if kind in _PLAIN:
         return kind, value
+    if kind is float:
+        return kind, value.hex()  # 0.0 and -0.0 are equal, and no NaN is equal to itself
     depth += 1
     if kind in _SEQUENCES and len(value) <= LONGEST_LIST and depth <= DEEPEST:
         return tuple([_told(item, found, depth) for item in value])
