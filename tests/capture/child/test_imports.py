@@ -81,7 +81,7 @@ imports._import(imports._WITH_LIBRARIES)
 before = libraries()
 imports._import(imports._BESIDE)
 import importlib.metadata
-print(len(before) > 20, [Path(file).name for file in libraries() - before])
+print(any("multiarray" in file for file in before), [Path(file).name for file in libraries() - before])
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout == "True []\n"
