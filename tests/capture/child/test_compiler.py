@@ -154,13 +154,26 @@ class Mine(before):
     pass
 print(issubclass(Mine, sympy.Basic), type(sympy.Basic).__name__, before(sympy.Integer(1)).args)
 """
-    said = _said("import sympy; before = sympy.Basic\n" + program)
-    assert said == ["SymInt", "SymBool", "False", "False", "True", "False", "True", "type", "(1,)"]
+    said = _said(
+        """
+exec("import sympy; before = sympy.Basic", globals() | {"__name__": "torch.one"}, kept := {})
+before = kept["before"]
+print(type(before).__name__)
+import sympy
+"""
+        + program
+    )
+    assert said == ["_NoClass", "SymInt", "SymBool", "False", "False", "True", "False", "True", "type", "(1,)"]
 
 
 @pytest.mark.parametrize(
     "asking",
-    ["sympy.__version__.split('.')[0].isdigit()", "'Symbol' in dir(sympy)", "len(sympy.__all__) > 500"],
+    [
+        "sympy.__version__.split('.')[0].isdigit()",
+        "'Symbol' in dir(sympy)",
+        "len(sympy.__all__) > 500",
+        "isinstance(sympy.Basic, type) and bool(sympy.Basic | int)",
+    ],
 )
 def test_a_module_without_contents_hides_nothing(asking: str) -> None:
     assert _said(f"import sympy\nprint(vars(sympy).get('Symbol'), {asking})") == ["None", "True"]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from openmodelatlas.capture.child.plain_sizes import ANSWERS, Answer
@@ -48,7 +48,10 @@ def _is_compiling() -> bool:
 
 
 class _NoClass:
-    """Stands for a class of a module that is not there: it has no instances, and who builds on it gets the class."""
+    """Stands, to torch, for a class of a module that is not there: it has no instances, and can be built on.
+
+    Others could ask anything of it, and are given the class.
+    """
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -104,7 +107,7 @@ class _Empty(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         without = _WITHOUT.get(self.__name__, {})
-        if name in without:
+        if name in without and (not isinstance(without[name], _NoClass) or _is_of_torch(sys._getframe(1))):
             return without[name]
         if name.startswith("__") and name not in _SAID_BY_THE_CODE:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -112,6 +115,10 @@ class _Empty(ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(_filled(self.__name__))
+
+
+def _is_of_torch(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("torch.")
 
 
 def _is_empty(name: str) -> bool:
