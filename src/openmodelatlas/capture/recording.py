@@ -15,7 +15,8 @@ strings as they are; a tensor as ``{"tensor": number}``; sequences as ``{"list":
 non-finite float as ``{"float": "inf"}``; a dtype as ``{"dtype": "float32"}``; a slice as
 ``{"slice": [start, stop, step]}``; the ellipsis as ``{"ellipsis": true}``; a module as ``{"module": name}``; anything
 else as ``{"object": "qualified.TypeName"}`` (objects are searched one level deep for tensors only where they are
-caches or ModelOutputs: those become ``{"dict": …}``).
+caches or ModelOutputs: those become ``{"dict": …}``), and so are sequences, mappings and slices that lie deeper than
+:data:`DEEPEST`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import msgspec
 
 RECORDING_FORMAT = 4
+
+DEEPEST = 6
+"""Levels of sequences, mappings and slices in an encoded value."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 """A size, a step, or a reference that must be there; the decoder refuses negative ones."""

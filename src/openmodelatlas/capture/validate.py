@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, cast
 
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Parameter, Recording, Summary
+from openmodelatlas.capture.recording import DEEPEST, RECORDING_FORMAT, Parameter, Recording, Summary
 from openmodelatlas.errors import RecordingError
 
 _ANY = 2**63
@@ -34,11 +34,8 @@ def validate(recording: Recording) -> None:
     _files(recording)
     _modules_and_parameters(recording)
     _tensors(recording)
-    try:
-        _calls(recording)
-        _operations(recording, _forms(recording))
-    except RecursionError:
-        _fail("calls and forms", "A value is nested too deeply.")
+    _calls(recording)
+    _operations(recording, _forms(recording))
 
 
 def validate_summary(summary: Summary) -> None:
@@ -151,7 +148,7 @@ def _forms(recording: Recording) -> list[int]:
             _value(value, _ANY, "forms", position)
         places = [place for value in values for place in _places(value)]
         if places != list(range(len(places))):
-            _fail(f"forms[{position}]", f"The places of its tensors are {places}, not counted from 0.")
+            _fail(f"forms[{position}]", f"The places of its tensors are {reprlib.repr(places)}, not counted from 0.")
         counts.append(len(places))
     return counts
 
@@ -204,13 +201,13 @@ def _value(value: Any, tensors: int, where: str, position: int) -> None:
     """An encoded value of a record of a table (see :mod:`openmodelatlas.capture.recording`)."""
     if type(value) is dict:
         number = value.get("tensor", tensors)
-        if (number >= tensors or len(value) > 1) and not _is_encoded(value, tensors):
+        if (number >= tensors or len(value) > 1) and not _is_encoded(value, tensors, DEEPEST):
             shown = reprlib.repr(value)
             _fail(f"{where}[{position}]", f"A value is not encoded as the format says, or no tensor: {shown}")
 
 
-def _is_encoded(value: Any, tensors: int) -> bool:
-    """Whether a value has one key, or ``length`` as another one, and names no tensor behind the last."""
+def _is_encoded(value: Any, tensors: int, levels: int) -> bool:
+    """Whether a value has one key, or ``length`` as another one, at most ``levels``, and no tensor behind the last."""
     if type(value) is not dict:
         return True
     number = value.get("tensor")
@@ -222,4 +219,4 @@ def _is_encoded(value: Any, tensors: int) -> bool:
     if len(value) > 1 and not (len(value) == 2 and value.get("length", 0) > len(content) and "slice" not in value):
         return False
     parts: Iterable[Any] = content.values() if type(content) is dict else content
-    return all(_is_encoded(part, tensors) for part in parts)
+    return levels > 0 and all(_is_encoded(part, tensors, levels - 1) for part in parts)

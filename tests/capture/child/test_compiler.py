@@ -207,3 +207,66 @@ for name, answer in ANSWERS.items():
 print(known > 60, wrong)
 """
     assert _said(program) == ["True", "0"]
+
+
+_ASKING = [
+    "from torch._dynamo import optimize",
+    "import torch._dynamo; torch._dynamo.reset",
+    "from sympy import Symbol",
+    "import sympy; sympy.core.numbers.Integer",
+    "import torch.export; torch.export.Dim",
+    "from torch.fx.experimental.symbolic_shapes import ShapeEnv",
+]
+
+
+@pytest.mark.parametrize("asking", [_ASKING * 2, ["from torch._dynamo.utils import counters"] * 6])
+def test_threads_that_ask_at_once_wait_for_each_other(asking: list[str]) -> None:
+    program = f"""
+import threading
+sys.setswitchinterval(1e-5)
+said = []
+def ask(statement):
+    try:
+        exec(statement)
+        said.append("fine")
+    except BaseException as error:
+        said.append(f"{{type(error).__name__}}:{{error}}")
+threads = [threading.Thread(target=ask, args=(statement,)) for statement in {asking!r}]
+for thread in threads: thread.start()
+for thread in threads: thread.join(60)
+print(*said)
+"""
+    assert _said(program) == ["fine"] * len(asking)
+
+
+def test_a_module_that_could_not_be_imported_is_tried_again() -> None:
+    program = """
+import builtins, sympy
+plain = builtins.__import__
+def failing(name, *rest, **named):
+    if name.startswith("sympy.core") or "evalf" in name:
+        raise ImportError("not now")
+    return plain(name, *rest, **named)
+builtins.__import__ = failing
+try:
+    sympy.Symbol
+except ImportError as error:
+    print("_".join(str(error).split()))
+builtins.__import__ = plain
+print(sympy.Symbol("x"), type(sympy).__name__)
+"""
+    said = _said(program)
+    assert said[-2:] == ["x", "module"]
+    assert len(said) == 3
+
+
+def test_what_others_put_into_a_module_stays() -> None:
+    program = """
+import sympy, torch._dynamo
+one = lambda x: x
+torch._dynamo.disable = sympy.sqrt = one
+torch._dynamo.reset, sympy.Symbol
+print(torch._dynamo.disable is one, sympy.sqrt is one, type(sympy).__name__, full())
+print([name for name in vars(sympy) if "filling" in name])
+"""
+    assert _said(program) == ["True", "True", "module", "True", "[]"]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmodelatlas.capture import process, reading, run, validate, values
-from openmodelatlas.capture.recording import RECORDING_FORMAT, Call, Form, Operation, Recording, link
+from openmodelatlas.capture.recording import DEEPEST, RECORDING_FORMAT, Call, Form, Operation, Recording, link
 from openmodelatlas.errors import RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
@@ -233,12 +233,14 @@ def test_deep_nesting_is_refused() -> None:
         validate.validate(reading.decode(text.encode(), Recording, "recording-a.json"))
 
 
-@pytest.mark.parametrize("depth", [100, 300, 600, 900])
+@pytest.mark.parametrize("depth", [1, DEEPEST, DEEPEST + 1, 100, 320, 900])
+@pytest.mark.parametrize("opening", ['{"list":[', '{"slice":[1,2,', '{"dict":{"a":'])
 @pytest.mark.parametrize("place", [("forms", 0, "arguments"), ("calls", 0, "result")])
-def test_any_nesting_is_read_or_refused(depth: int, place: tuple[Any, ...]) -> None:
+def test_values_nest_as_deep_as_the_format_says(depth: int, opening: str, place: tuple[Any, ...]) -> None:
+    closing = "]}" if "[" in opening else "}}"
     recording = changed(handed(None), place, ["deep"] if place[0] == "forms" else "deep")
-    text = json.dumps(recording).replace('"deep"', '{"list":[' * depth + "1" + "]}" * depth, 1)
-    with contextlib.nullcontext() if depth <= 100 else contextlib.suppress(RecordingError):
+    text = json.dumps(recording).replace('"deep"', opening * depth + "1" + closing * depth, 1)
+    with contextlib.nullcontext() if depth <= DEEPEST else pytest.raises(RecordingError):
         validate.validate(reading.decode(text.encode(), Recording, "recording-a.json"))
 
 

@@ -10,6 +10,7 @@ import msgspec
 import torch
 from torch import nn
 
+from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.recording import Call, Operation, Probe, Recording, link
 
@@ -21,8 +22,8 @@ class Seen:
 
     def __init__(self, recorder: Recorder) -> None:
         recording, self.values = recorder.finish(PROBE)
-        self.unlinked = msgspec.json.decode(msgspec.json.encode(recording), type=Recording)
-        self.recording = link(msgspec.json.decode(msgspec.json.encode(recording), type=Recording))
+        self.unlinked = msgspec.json.decode(encoded(recording), type=Recording)
+        self.recording = link(msgspec.json.decode(encoded(recording), type=Recording))
         self.notes = recorder.notes
 
     def text(self, span: int) -> str:

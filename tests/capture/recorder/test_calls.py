@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 import sys
 import threading
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import nn
 
 from .recording_of import Seen, check_invariants, numbers, record
@@ -272,3 +274,83 @@ def test_a_module_is_known_by_its_object_not_by_the_name_self():
     (call,) = seen.recording.calls
     assert (call.kind, call.module) == ("module", 0)
     assert call.arguments == {"x": {"tensor": 0}}
+
+
+_IMPORTED = """
+import torch
+
+def double(x):
+    return x * 2
+
+class Table(torch.nn.Module):
+    def forward(self, x):
+        return double(x)
+
+START = double(torch.ones(3)) + Table()(torch.zeros(3))
+if BROKEN:
+    raise ImportError("not here")
+"""
+
+
+class Imports(nn.Module):
+    def forward(self, x, name):
+        module = importlib.import_module(name)
+        try:
+            importlib.import_module(f"{name}_broken")
+        except ImportError:
+            x = x + 1
+        return module.Table()(x) * module.START
+
+
+_OF_THE_MODEL = ["x + 1", "x * 2", "module.Table()(x) * module.START"]
+
+
+def imports(folder, monkeypatch, name, last=""):
+    (folder / f"{name}.py").write_text(_IMPORTED.replace("BROKEN", "False") + last)
+    (folder / f"{name}_broken.py").write_text(_IMPORTED.replace("BROKEN", "True"))
+    monkeypatch.syspath_prepend(str(folder))
+    return checked(Imports(), torch.ones(3), name=name)
+
+
+def test_what_runs_because_of_an_import_is_not_the_models(tmp_path, monkeypatch):
+    seen = imports(tmp_path, monkeypatch, "imported_in_forward")
+    assert [seen.text(one.span) for one in seen.recording.operations] == _OF_THE_MODEL
+    assert [call.name for call in seen.recording.calls] == ["forward", "forward", "double"]
+    assert {file.path.rpartition("/")[2] for file in seen.recording.files} == {
+        "test_calls.py",
+        "imported_in_forward.py",
+    }
+    start = seen.operations("__mul__")[-1].tensors[1]
+    assert seen.recording.tensors[start].origin == "outside"
+    assert not seen.notes
+
+
+def test_an_import_that_ends_the_tracing_hides_nothing_that_follows(tmp_path, monkeypatch):
+    seen = imports(tmp_path, monkeypatch, "imported_and_untraced", "import sys\nsys.settrace(None)\n")
+    assert [seen.text(one.span) for one in seen.recording.operations][-3:] == _OF_THE_MODEL
+    assert any("replaced the trace function" in note for note in seen.notes)
+
+
+class Compiles(nn.Module):
+    def forward(self, x):
+        names = {"x": x}
+        exec(compile("x = x.sin()\nx = x.cos()", __file__, "exec"), names)
+        return names["x"].exp()
+
+
+def test_code_compiled_from_text_has_lines_that_are_lines():
+    seen = checked(Compiles(), torch.ones(3))
+    assert [one.function.rsplit(".", 1)[-1] for one in seen.recording.operations] == ["sin", "cos", "exp"]
+    (compiled,) = seen.calls("<module>")
+    assert compiled.trace == [1, 2]
+
+
+class Checkpoint(nn.Module):
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(helper, x, scale=3, use_reentrant=False)
+
+
+def test_a_checkpoint_is_recorded_as_what_runs_in_it():
+    seen = checked(Checkpoint(), torch.ones(3))
+    assert [call.name for call in seen.recording.calls] == ["forward", "helper", "inner"]
+    assert [seen.text(one.span) for one in seen.recording.operations] == ["value * scale", "inner(x) + len(rest)"]

@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from torch import nn
 
 from openmodelatlas.capture.child.compact import is_worth_it
-from openmodelatlas.capture.child.encode import DEEPEST, LONGEST_LIST, Encoder
+from openmodelatlas.capture.child.encode import LONGEST_LIST, Encoder
 from openmodelatlas.capture.child.forms import FormTable
+from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.tensors import TensorTable
-from openmodelatlas.capture.recording import Operation, link
+from openmodelatlas.capture.recording import (
+    DEEPEST,
+    RECORDING_FORMAT,
+    Operation,
+    RecordedFile,
+    Recording,
+    Span,
+    link,
+)
 from openmodelatlas.capture.validate import validate
 
-from .recording_of import Seen, check_invariants, numbers, record
+from .recording_of import PROBE, Seen, check_invariants, numbers, record
 
 TENSORS = [torch.ones(2, 3), torch.zeros(4), nn.Parameter(torch.ones(5))]
 
@@ -46,7 +55,9 @@ VALUES = st.recursive(
         st.lists(part, max_size=4)
         | st.lists(part, max_size=4).map(tuple)
         | st.builds(slice, part, part, part)
-        | st.dictionaries(st.sampled_from(["tensor", "list", "a"]), part, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["tensor", "list", "a", "1", 1, 1.5, "1.5", "\ud800", "\\ud800"]), part, max_size=4
+        )
     ),
     max_leaves=12,
 )
@@ -61,14 +72,33 @@ def test_every_operation_has_its_own_arguments(calls: list[tuple[list[Any], dict
         number, read = forms.enter("torch.cat", 3, tuple(args), keywords, found)
         operation = Operation(0, 0, forms.forms[number], 0, read)
         expected: list[torch.Tensor] = []
-        assert msgspec.json.encode(operation.arguments) == msgspec.json.encode(
-            [encoder.encode(value, expected) for value in args]
-        )
-        assert msgspec.json.encode(operation.keywords) == msgspec.json.encode(
+        assert encoded(operation.arguments) == encoded([encoder.encode(value, expected) for value in args])
+        assert encoded(operation.keywords) == encoded(
             {name: encoder.encode(value, expected) for name, value in keywords.items()}
         )
         assert list(map(id, found)) == list(map(id, expected))
     assert (operation.function, operation.span) == ("torch.cat", 3) if calls else not forms.forms
+    validate(handed_over(forms))
+
+
+def handed_over(forms: FormTable) -> Recording:
+    """A recording of nothing but forms, as the parent reads it."""
+    span = Span(0, 1, 0, 1, 1)
+    file = RecordedFile(path="m.py", origin="source", package="", sha256="0" * 64, text="x")
+    whole = Recording(
+        format=RECORDING_FORMAT,
+        probe=PROBE,
+        files=[file],
+        codes=[],
+        spans=[span] * 4,
+        modules=[],
+        parameters=[],
+        tensors=[],
+        calls=[],
+        forms=forms.forms,
+        operations=[],
+    )
+    return msgspec.json.decode(encoded(whole), type=Recording)
 
 
 def test_calls_alike_share_a_form() -> None:

@@ -14,6 +14,8 @@ from openmodelatlas.capture.child.spans import RunningCode, SpanTable
 from openmodelatlas.capture.recording import Call, Phase
 
 CallKind = Literal["module", "function", "kernel"]
+RunningKind = Literal["module", "function", "kernel", "import"]
+"""Imports are on the stack while they run, and never recorded."""
 
 ATTRIBUTE_ACCESS = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
 """Functions behind ``a.b``: never calls of their own (configurations run them thousands of times)."""
@@ -54,7 +56,7 @@ class RunningCall:
     index: int
     order: int
     parent: int
-    kind: CallKind
+    kind: RunningKind
     code: int
     name: str
     module: int
@@ -71,6 +73,7 @@ class RunningCall:
 
     def recorded(self) -> Call:
         """The finished call as data."""
+        assert self.kind != "import"
         return Call(
             order=self.order,
             parent=self.parent,
@@ -85,6 +88,10 @@ class RunningCall:
             result=self.result,
             trace=self.trace,
         )
+
+
+_IMPORT_SYSTEM = "<frozen importlib"
+"""How the names of the files begin in which Python finds, loads and runs modules."""
 
 
 class LayerObserver(Protocol):
@@ -129,6 +136,10 @@ class CallTracer:
         try:
             running = self._codes[id(frame.f_code)]
         except KeyError:
+            if self._is_importing(frame):
+                return None
+            if frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
+                return self._enter_import(frame)
             running = self._classify(frame.f_code)
         if running is None or event != "call":
             return None
@@ -150,8 +161,8 @@ class CallTracer:
             self.stack.append(self._suspended.pop(id(frame)))
             return self._local
         stack = self.stack
-        if stack:
-            self.settle(frame.f_back)
+        if stack and self.settle(frame.f_back) is not None and stack[-1].kind == "import":
+            return None
         values = frame.f_locals
         module = -1
         if running.is_forward and running.receiver:
@@ -171,6 +182,26 @@ class CallTracer:
         if module >= 0 and names and names[0] == running.receiver:
             names = names[1:]
         call.arguments = {name: encode(values[name], found, caches) for name in names}
+        return self._local
+
+    def _is_importing(self, frame: FrameType) -> bool:
+        """Whether ``frame`` starts to run below an import."""
+        if not self.stack or self.stack[-1].kind != "import":
+            return False
+        call = self.settle(frame.f_back)
+        return call is not None and call.kind == "import"
+
+    def _enter_import(self, frame: FrameType) -> Any:
+        """Something is imported: until that is done, nothing that runs is of the model's computation."""
+        call = RunningCall()
+        call.kind = "import"
+        call.module = -1
+        call.running = None
+        call.trace = []
+        call.frame = frame
+        call.inside_module = True
+        self.stack.append(call)
+        frame.f_trace_lines = False
         return self._local
 
     def begin(self, kind: CallKind, name: str, running: RunningCode | None, module: int) -> RunningCall:
@@ -217,7 +248,8 @@ class CallTracer:
     def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The trace function of one frame of a recorded call."""
         if event == "line":
-            self.stack[-1].trace.append(frame.f_lineno)
+            if frame.f_lineno:  # code that was compiled from text begins at line 0
+                self.stack[-1].trace.append(frame.f_lineno)
         elif event == "return":
             self._leave(frame, arg)
         return self._local

@@ -9,8 +9,10 @@ somebody asks for a name that is not there, for more than is known without them,
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -121,6 +123,26 @@ def _is_of_torch(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("torch.")
 
 
+class _Filling(ModuleType):
+    """A module while its own code runs: the thread that runs it sees what is there so far, others wait for the rest."""
+
+    def __getattr__(self, name: str) -> Any:
+        filling = vars(self)[_FILLING_THREAD]
+        if filling != threading.get_ident() and not (name.startswith("__") and name not in _SAID_BY_THE_CODE):
+            with _lock(self.__name__):
+                if type(self) is ModuleType:
+                    return getattr(self, name)
+        raise AttributeError(f"module {self.__name__!r}, which is being imported, has no attribute {name!r}")
+
+
+_FILLING_THREAD = "__filling_thread__"
+
+
+def _lock(name: str) -> Any:
+    """The system's own lock of a module: it tells threads that wait for each other, where others would hang."""
+    return importlib._bootstrap._ModuleLockManager(name)  # type: ignore[attr-defined]
+
+
 def _is_empty(name: str) -> bool:
     return isinstance(sys.modules.get(name), _Empty)
 
@@ -128,12 +150,28 @@ def _is_empty(name: str) -> bool:
 def _filled(name: str) -> ModuleType:
     """The module ``name``; its own code has run in it, as importing it would have done."""
     module = sys.modules[name]
-    if _is_empty(name):
-        module.__class__ = ModuleType
-        assert module.__spec__ is not None
-        assert module.__spec__.loader is not None
-        module.__spec__.loader.exec_module(module)
+    if type(module) in (_Empty, _Filling):
+        with _lock(name):
+            if type(module) is _Empty:
+                _fill(module)
     return module
+
+
+def _fill(module: ModuleType) -> None:
+    assert module.__spec__ is not None
+    assert module.__spec__.loader is not None
+    known = vars(module)
+    set_by_others = {key: value for key, value in known.items() if not key.startswith("__")}
+    known[_FILLING_THREAD] = threading.get_ident()
+    module.__class__ = _Filling
+    state: type[ModuleType] = _Empty  # whoever asks next tries again
+    try:
+        module.__spec__.loader.exec_module(module)
+        state = ModuleType
+    finally:
+        del known[_FILLING_THREAD]
+        module.__class__ = state
+    known.update(set_by_others)
 
 
 class _EmptyLoader(Loader):
@@ -150,45 +188,53 @@ class _EmptyLoader(Loader):
         module.__spec__.loader = module.__loader__ = self._own
 
 
-class _ThereLoader(Loader):
-    """Gives the module that came with the package around it, once; its own loader would make it a second time."""
+class _AfterPackage(Loader):
+    """Fills the package before a module of it is made, which comes with the package or by its own loader.
 
-    def __init__(self, own: Loader | None) -> None:
+    Not when the module is found: all other imports wait meanwhile, also those that the package needs.
+    """
+
+    def __init__(self, package: str, own: Loader) -> None:
+        self._package = package
         self._own = own
+        self._came_along = False
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return sys.modules[spec.name]
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        _filled(self._package)
+        there = sys.modules.get(spec.name)
+        self._came_along = there is not None
+        return there if there is not None else self._own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
-        module.__spec__.loader = self._own
+        module.__spec__.loader = module.__loader__ = self._own
+        if not self._came_along:
+            self._own.exec_module(module)
 
 
 class _Finder(MetaPathFinder):
-    """Finds these modules empty, and fills a package before a module of it is found that would miss the rest."""
+    """Finds these modules empty, and lets a module of such a package wait for the package if it would miss the rest."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname in _NEEDS:
-            spec = PathFinder.find_spec(fullname, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader = _EmptyLoader(spec.loader)
-            return spec
         package = fullname.rpartition(".")[0]
-        if not _is_empty(package) or _stands_alone(package, PathFinder.find_spec(fullname, path, target)):
+        if fullname not in _NEEDS and not _is_empty(package):
             return None
-        _filled(package)
-        there = getattr(sys.modules.get(fullname), "__spec__", None)
-        if there is not None:  # importlib takes this one, whatever it is given here
-            there.loader = _ThereLoader(there.loader)
-        return there
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        if fullname in _NEEDS:
+            spec.loader = _EmptyLoader(spec.loader)
+        elif not _stands_alone(package, spec):
+            spec.loader = _AfterPackage(package, spec.loader)
+        return spec
 
 
-def _stands_alone(package: str, spec: ModuleSpec | None) -> bool:
+def _stands_alone(package: str, spec: ModuleSpec) -> bool:
     """Whether no statement of a module's first level imports something of the package."""
     try:
-        text = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else "import ."
+        text = Path(spec.origin).read_text(encoding="utf-8") if spec.origin else "import ."
     except OSError:
         return False
     return _NEEDS[package].search(text) is None

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import EllipsisType
 from typing import Any
 
 import torch
 from torch import nn
 
+from openmodelatlas.capture.child.output import distinct
+from openmodelatlas.capture.recording import DEEPEST
+
 LONGEST_LIST = 64
 """Items of a list without tensors that are written down; longer ones become ``{"list": […], "length": n}``."""
-
-DEEPEST = 6
-"""Levels of containers that are followed."""
 
 LARGEST_INTEGER = 2**63
 
@@ -43,9 +44,28 @@ def type_name(value: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def is_tensor(value: object) -> bool:
+    """Whether the value is one by its type; what it says of itself (a proxy's ``__class__``) does not count."""
+    return issubclass(type(value), torch.Tensor)
+
+
 def _is_cache(kind: type, held: Mapping[str, Any]) -> bool:
     """Whether an object holds the tensors of a cache (key and value lists, layers that hold them), or of one layer."""
     return "Cache" in kind.__name__ or not held.keys().isdisjoint(_CACHED) or ("keys" in held and "values" in held)
+
+
+def _held(value: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """What a sequence holds, whatever its own way to go through it."""
+    items: Iterable[Any] = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
+    return list(items)
+
+
+def _own_attributes(value: object) -> dict[Any, Any] | None:
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return None
+    return held if type(held) is dict else None
 
 
 class Encoder:
@@ -90,34 +110,30 @@ class Encoder:
             return value if -LARGEST_INTEGER <= value < LARGEST_INTEGER else {"object": "builtins.int"}
         way = self._ways.get(kind)
         if way is None:
-            way = self._way(value)
-            if value.__class__ is kind:  # a proxy says that it is what it stands for
-                self._ways[kind] = way
+            way = self._ways[kind] = self._way(kind)
         return way(value, found, caches, depth)
 
-    def _way(self, value: Any) -> _Way:
-        """How values of the type of ``value`` are encoded."""
-        if isinstance(value, torch.Tensor):
-            return self._tensor
-        if isinstance(value, (list, tuple)):
-            return self._sequence
-        if isinstance(value, slice):
-            return self._slice
-        if isinstance(value, torch.dtype):
-            return self._dtype
-        if isinstance(value, nn.Module):
-            return self._module
-        if isinstance(value, Mapping):
-            return self._mapping
-        if isinstance(value, (int, str, float)):  # IntEnum and its like
-            return self._number_or_text
-        return self._ellipsis if value is ... else self._other
+    def _way(self, kind: type) -> _Way:
+        """How values of a type are encoded."""
+        ways: list[tuple[type | tuple[type, ...], _Way]] = [
+            (torch.Tensor, self._tensor),
+            ((list, tuple), self._sequence),
+            (slice, self._slice),
+            (torch.dtype, self._dtype),
+            (nn.Module, self._module),
+            (Mapping, self._mapping),
+            ((int, str, float), self._number_or_text),
+            (EllipsisType, self._ellipsis),
+        ]
+        return next((way for base, way in ways if issubclass(kind, base)), self._other)
 
     def _tensor(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         found.append(value)
         return {"tensor": self.number(value)}
 
     def _slice(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        if depth >= DEEPEST:
+            return {"object": type_name(value)}
         encode, depth = self.encode, depth + 1
         return {
             "slice": [
@@ -138,42 +154,50 @@ class Encoder:
         return {"module": self.module_names[index]} if index is not None else {"object": type_name(value)}
 
     def _number_or_text(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        # A subclass may say anything of itself: torch reads the number or text that it is.
         if isinstance(value, int):
-            return self.encode(int(value), found)
+            return self.encode(int.__int__(value), found)
         if isinstance(value, str):
-            return str(value)
-        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+            return str.__str__(value)
+        number = float.__float__(value)
+        return number if math.isfinite(number) else {"float": str(number)}
 
     def _sequence(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if depth >= DEEPEST:
             return {"object": type_name(value)}
         encode, depth = self.encode, depth + 1
-        items = value
-        if len(value) > LONGEST_LIST and not any(isinstance(item, torch.Tensor) for item in value):
-            items = value[:LONGEST_LIST]
+        items = value if type(value) in (list, tuple) else _held(value)
+        whole = len(items)
+        if whole > LONGEST_LIST and not any(map(is_tensor, items)):
+            items = items[:LONGEST_LIST]
         encoded = [encode(item, found, caches, depth) for item in items]
-        return {"list": encoded} if len(items) == len(value) else {"list": encoded, "length": len(value)}
+        return {"list": encoded} if len(items) == whole else {"list": encoded, "length": whole}
 
     def _mapping(self, value: Mapping[Any, Any], found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         if depth >= DEEPEST:
             return {"object": type_name(value)}
         encode, depth = self.encode, depth + 1
-        items = list(value.items())
-        shown = items if len(items) <= LONGEST_LIST else items[:LONGEST_LIST]
-        encoded = {str(k): encode(v, found, caches, depth) for k, v in shown}
+        try:
+            items = list(value.items())
+            shown = [(str.__str__(str(key)), item) for key, item in items[:LONGEST_LIST]]
+        except Exception:
+            return {"object": type_name(value)}
+        encoded: dict[str, Any] = {}
+        for key, item in shown:
+            encoded[distinct(key, encoded)] = encode(item, found, caches, depth)
         return {"dict": encoded} if len(shown) == len(items) else {"dict": encoded, "length": len(items)}
 
     def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
-        if depth >= DEEPEST or isinstance(value, type):
+        if depth >= DEEPEST or issubclass(type(value), type):
             return {"object": type_name(value)}
-        held = getattr(value, "__dict__", None)
+        held = _own_attributes(value)
         if held is not None:
             if _is_cache(type(value), held):
                 return self._attributes(held, found, depth) if caches else {"object": type_name(value)}
-            if dataclasses.is_dataclass(value) and any(isinstance(part, torch.Tensor) for part in held.values()):
+            if dataclasses.is_dataclass(type(value)) and any(map(is_tensor, held.values())):
                 return self._attributes(held, found, depth)
         return {"object": type_name(value)}
 
     def _attributes(self, values: Mapping[str, Any], found: list[torch.Tensor], depth: int) -> Any:
-        kept = {k: v for k, v in values.items() if not k.startswith("_")}
+        kept = {k: v for k, v in values.items() if isinstance(k, str) and not k.startswith("_")}
         return {"dict": {k: self.encode(v, found, True, depth + 1) for k, v in kept.items()}}

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from openmodelatlas.capture.child.encode import DEEPEST, LONGEST_LIST, TENSORS, Encoder
+from openmodelatlas.capture.child.encode import LONGEST_LIST, TENSORS, Encoder
 from openmodelatlas.capture.child.output import encoded
 from openmodelatlas.capture.child.tensors import TensorTable
-from openmodelatlas.capture.recording import Form
+from openmodelatlas.capture.recording import DEEPEST, Form
 
 _PLAIN = frozenset({bool, int, str, type(None), type(...), torch.dtype})
 """Types of arguments that their type and value tell apart: 1 and True are equal."""

@@ -35,6 +35,8 @@ LIBRARY_PACKAGES = frozenset(
         "packaging",
         "regex",
         "yaml",
+        "sympy",
+        "mpmath",
     }
 )
 """Top-level packages whose frames are never the model's own; torch calls made in them belong to their caller."""

@@ -12,7 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
-from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.encode import Encoder, is_tensor
 from openmodelatlas.capture.child.forms import FormTable
 from openmodelatlas.capture.child.functions import KNOWN, PASSED, TorchFunction, torch_function
 from openmodelatlas.capture.child.meta import MetaFunctions
@@ -82,14 +82,14 @@ class OperationRecorder:
         call: RunningCall | None = tracer.stack[-1]
         if call is None or call.frame is not frame:
             call = tracer.settle(frame)
-            if call is None:
-                return func(*args, **kwargs)
+        if call is None or call.kind == "import":
+            return func(*args, **kwargs)
         running = call.running
         site = running.sites.get(frame.f_lasti) if running is not None and call.frame is frame else None
         span, is_operator = site or tracer.site(call)
         known = KNOWN[func]
         if known.kind == "pass":
-            self._tensors.expose([value for value in args if isinstance(value, torch.Tensor)])
+            self._tensors.expose([value for value in args if is_tensor(value)])
             return func(*args, **kwargs)
         name = known.operator_name if is_operator else known.name
         if self._meta is not None:
@@ -171,9 +171,9 @@ class OperationRecorder:
         """The inputs that were written to: one per storage; views that changed with it are found afterwards."""
         written = [t for t, version in zip(found, versions, strict=True) if version >= 0 and t._version != version]
         if not written:
-            if known is not None and known.writes and args and isinstance(args[0], torch.Tensor):
+            if known is not None and known.writes and args and is_tensor(args[0]):
                 return [args[0]]
-            if isinstance(kwargs.get("out"), torch.Tensor) and version_of(kwargs["out"]) < 0:
+            if is_tensor(kwargs.get("out")) and version_of(kwargs["out"]) < 0:
                 return [kwargs["out"]]
             return []
         if len(written) == 1:
@@ -195,9 +195,9 @@ class OperationRecorder:
         outputs: list[int],
         previous: list[int],
     ) -> Any:
-        if isinstance(result, torch.Tensor):
+        if is_tensor(result):
             return self._enter_result(result, found, written, outputs, previous)
-        if isinstance(result, _SEQUENCES) and any(isinstance(item, _NESTED) for item in result):
+        if isinstance(result, _SEQUENCES) and any(issubclass(type(item), _NESTED) for item in result):
             items = [self._enter_results(item, found, written, outputs, previous) for item in result]
             if all(map(operator.is_, items, result)):
                 return result
@@ -259,7 +259,7 @@ def _clear(result: Any) -> None:
 
 
 def _flatten(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return [value]
     if isinstance(value, _SEQUENCES):
         return [tensor for item in value for tensor in _flatten(item)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -20,11 +22,21 @@ def _decoded(part: Any) -> Any:
     return msgspec.json.decode(part)
 
 
+def distinct(key: str, taken: Container[str]) -> str:
+    """``key``, or what is not ``taken`` and shows that it is a further one: ``key (2)``."""
+    if key not in taken:
+        return key
+    return next(other for number in count(2) if (other := f"{key} ({number})") not in taken)
+
+
 def _written_out(value: Any) -> Any:
     if isinstance(value, str):
         return value if value.isascii() else value.encode(errors="backslashreplace").decode()
     if isinstance(value, dict):
-        return {_written_out(key): _written_out(item) for key, item in value.items()}
+        written: dict[Any, Any] = {}
+        for key, item in value.items():
+            written[distinct(_written_out(key), written)] = _written_out(item)
+        return written
     if isinstance(value, (list, tuple)):
         return [_written_out(item) for item in value]
     return value

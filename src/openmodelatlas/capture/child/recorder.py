@@ -135,7 +135,7 @@ class Recorder:
     ) -> Any:
         """The hook of the stand-ins: one call with one operation, nothing of its inside."""
         tracer = self._tracer
-        if not tracer.stack:
+        if not tracer.stack or tracer.stack[-1].kind == "import":
             return function(*args, **kwargs)
         sys.settrace(None)
         try:

@@ -1,0 +1,234 @@
+"""Values of a model's own types are written down as what they are, and none of them ends its run."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import math
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from openmodelatlas.capture.child.encode import LONGEST_LIST, Encoder
+from openmodelatlas.capture.child.output import distinct, encoded
+from openmodelatlas.capture.recording import DEEPEST
+from openmodelatlas.capture.validate import validate
+
+from .recording_of import check_invariants, numbers, record
+
+
+def encode(value: Any, found: list[torch.Tensor] | None = None) -> Any:
+    seen: list[torch.Tensor] = [] if found is None else found
+    encoder = Encoder(lambda tensor: len(seen) - 1, {}, {}, [], [])
+    return encoder.encode(value, seen)
+
+
+class Mode(str, enum.Enum):  # noqa: UP042 - as models write it
+    NEAREST = "nearest"
+
+
+class Axis(enum.IntEnum):
+    LAST = -1
+
+
+class Talkative(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self
+
+
+class Boastful(int):
+    def __int__(self) -> int:
+        return 99
+
+    def __index__(self) -> int:
+        return 98
+
+
+class Modest(float):
+    def __float__(self) -> float:
+        return 0.25
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Mode.NEAREST, "nearest"),
+        (Axis.LAST, -1),
+        (Talkative("bti,btj->bij"), "bti,btj->bij"),
+        (Boastful(3), 3),
+        (Modest(1.5), 1.5),
+        (Modest("nan"), {"float": "nan"}),
+        (Modest("-inf"), {"float": "-inf"}),
+    ],
+)
+def test_numbers_and_texts_of_other_types(value: Any, expected: Any) -> None:
+    result = encode(value)
+    assert (type(result), result) == (type(expected), expected)
+    encoded(result)
+
+
+class Liar:
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return self._kind
+
+
+class Raises:
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError("who asks?")
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        raise RuntimeError("who asks?")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("who asks?")
+
+
+class Unreadable(Mapping[Any, Any]):
+    def __getitem__(self, key: Any) -> Any:
+        raise RuntimeError("not now")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise RuntimeError("not now")
+
+    def __len__(self) -> int:
+        return 3
+
+
+class Nameless:
+    def __str__(self) -> str:
+        raise RuntimeError("no name")
+
+
+class Endless(list[int]):
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield 1
+
+    def __len__(self) -> int:
+        raise RuntimeError("how long?")
+
+
+HOSTILE: dict[str, Any] = {
+    **{
+        f"liar-{kind.__name__}": Liar(kind)
+        for kind in (torch.Tensor, nn.Module, list, tuple, dict, int, str, float, slice, type, torch.dtype)
+    },
+    "raises": Raises(),
+    "unreadable": Unreadable(),
+    "nameless": {Nameless(): 1},
+}
+"""By name, for whoever runs the tests looks at their values too."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_read_is_an_object(name: str) -> None:
+    kind = type(HOSTILE[name])
+    assert encode([HOSTILE[name], 1]) == {"list": [{"object": f"{kind.__module__}.{kind.__qualname__}"}, 1]}
+
+
+def test_sequences_are_read_as_what_they_hold() -> None:
+    assert encode(Endless([1, 2])) == {"list": [1, 2]}
+    assert encode(collections.namedtuple("Pair", "a b")(1, 2)) == {"list": [1, 2]}
+    assert encode(torch.Size([2, 3])) == {"list": [2, 3]}
+    assert encode(weakref.proxy(Endless([1]))) == {"object": "weakref.ProxyType"}
+
+
+def test_keys_of_equal_text_stay_apart() -> None:
+    found: list[torch.Tensor] = []
+    x, y, z = torch.ones(1), torch.ones(2), torch.ones(3)
+    result = encode({1: x, "1": y, Mode.NEAREST: 2, "1 (2)": z}, found)
+    assert result["dict"] == {
+        "1": {"tensor": 0},
+        "1 (2)": {"tensor": 1},
+        "Mode.NEAREST": 2,
+        "1 (2) (2)": {"tensor": 2},
+    }
+    assert [len(tensor) for tensor in found] == [1, 2, 3]
+
+
+def test_distinct_names() -> None:
+    assert [distinct("a", taken) for taken in ([], ["b"], ["a"], ["a", "a (2)"])] == ["a", "a", "a (2)", "a (3)"]
+
+
+def test_keys_that_are_alike_when_written_out_stay_apart() -> None:
+    assert encoded({"\ud800": 1, "\\ud800": 2, "é": 3}).decode() == '{"\\\\ud800":1,"\\\\ud800 (2)":2,"é":3}'
+
+
+def nested(levels: int, make: Any) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = make(value)
+    return value
+
+
+@pytest.mark.parametrize("make", [lambda v: [v], lambda v: (v,), slice, lambda v: {"a": v}, lambda v: slice(v, 1, [v])])
+@pytest.mark.parametrize("levels", [1, DEEPEST, DEEPEST + 1, 1000])
+def test_deep_values_end_in_an_object(levels: int, make: Any) -> None:
+    text = encoded(encode(nested(levels, make))).decode()
+    assert ("object" in text) == (levels > DEEPEST or (levels * 2 > DEEPEST and '"list"' in text and "slice" in text))
+
+
+@dataclasses.dataclass
+class State:
+    x: torch.Tensor
+    note: str = "n"
+
+
+def test_attributes_under_odd_names() -> None:
+    state = State(torch.ones(1))
+    vars(state)[2] = "two"  # type: ignore[call-overload]
+    assert encode(state) == {"dict": {"x": {"tensor": 0}, "note": "n"}}
+
+
+def test_long_lists_are_cut() -> None:
+    long = tuple(range(LONGEST_LIST + 5))
+    assert encode(long) == {"list": list(range(LONGEST_LIST)), "length": LONGEST_LIST + 5}
+    assert len(encode([*long, torch.ones(1)])["list"]) == LONGEST_LIST + 6
+
+
+def _dispatched(x: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor]:
+    return (x,)
+
+
+@torch.overrides.wrap_torch_function(_dispatched)
+def mixed(x: torch.Tensor, *parts: Any, **named: Any) -> Any:
+    return x + 1
+
+
+class Odd(nn.Module):
+    def __init__(self, *parts: Any, **named: Any) -> None:
+        super().__init__()
+        self.parts = parts
+        self.named = named
+
+    def forward(self, x: torch.Tensor, flag: Any = None) -> Any:
+        y = mixed(x, *self.parts, **self.named)
+        return mixed(y, {1: x, "1": y, math.nan: [x, y]}, slice(x, y))
+
+
+ODD = {**HOSTILE, "enum": Mode.NEAREST, "int": Boastful(1), "endless": Endless([1]), "keys": {1: 1, "1": 2}}
+
+
+@pytest.mark.parametrize("name", [*ODD, "deep"])
+def test_a_model_runs_whatever_it_hands_on(name: str) -> None:
+    value = nested(400, slice) if name == "deep" else ODD[name]
+    seen = record(Odd(value, [value], **{"\ud800": value, "\\ud800": 1}), torch.ones(2), flag=value)
+    validate(seen.unlinked)
+    check_invariants(seen.recording)
+    first, second = seen.operations("mixed")
+    assert numbers(first.arguments) == first.tensors == [0]
+    assert numbers(second.arguments) == second.tensors
+    assert len(second.tensors) == 7
