@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -79,6 +77,9 @@ def _rows_from_proc() -> dict[int, tuple[int, int, int]]:
 
 
 def _rows_from_ps() -> dict[int, tuple[int, int, int]]:
+    import shutil  # late, like the next: a supervisor starts 4 ms sooner
+    import subprocess
+
     program = shutil.which("ps")
     if program is None:
         return {}

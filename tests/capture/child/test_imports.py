@@ -125,10 +125,10 @@ print(taken[0])
 def test_models_of_transformers_import_without_what_distributes_them() -> None:
     program = """
 import sys
-from openmodelatlas.capture.child import compiler, imports
+from openmodelatlas.capture.child import imports, left_out
 imports.search_beside()
 imports.load_torch()
-compiler.leave_out()
+left_out.leave_out()
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import is_torch_distributed_available

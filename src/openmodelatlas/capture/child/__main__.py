@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 
-from openmodelatlas.capture.child import beside, compiler, imports
+from openmodelatlas.capture.child import beside, imports, left_out
 from openmodelatlas.capture.child.failures import bare_failure, failure_of
+from openmodelatlas.capture.child.inspection import quick_inspection
 from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
 
 PROGRESS_VARIABLE = "OMA_PROGRESS"
@@ -57,7 +58,7 @@ def _capture(job: Job, started: float) -> None:
         imports.search_beside()
         imports.load_torch()
     report("Import PyTorch", 0, job.probes + 4)
-    compiler.leave_out()
+    left_out.leave_out()
     prepare()
     install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
@@ -71,8 +72,10 @@ def prepare() -> None:
     _set_threads()
     warnings.simplefilter("ignore")  # what a library is going to rename concerns nobody who reads an atlas
     gc.disable()  # imports make millions of objects that live on: collecting in between costs 0.7 s of 2.6 (measured)
-    import torch
+    with quick_inspection():
+        import torch
 
+    left_out.complete_torch()
     torch.set_num_threads(1)
 
 

@@ -9,7 +9,6 @@ from types import TracebackType
 
 from openmodelatlas import errors
 from openmodelatlas.capture.job import Failure
-from openmodelatlas.capture.standins import explain_missing
 from openmodelatlas.errors import AtlasError, CaptureError, LimitError, MissingStandInError, ModelCodeError
 
 _OURS = Path(__file__).resolve().parents[1]
@@ -114,6 +113,8 @@ def _shown(value: object) -> str:
 
 
 def _explained(error: ImportError) -> MissingStandInError:
+    from openmodelatlas.capture.standins import explain_missing  # late: torch's libraries are loaded 10 ms sooner
+
     explained = explain_missing(error)
     return explained.with_traceback(error.__traceback__)
 

@@ -9,7 +9,7 @@ take 0.2 s each time (5.24.0, measured). A second process reads them while torch
 transformers 5 is told that torch has no ``torch.distributed``, which a build of torch may lack: one process without
 network has nothing to distribute to, and tensors in parts over devices, with sympy for their sizes, take 0.3 s.
 
-:mod:`.compiler` leaves out what nobody asks for.
+:mod:`.left_out` leaves out what nobody asks for.
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 import torch
 
-from openmodelatlas.capture.child import compact, loader, true_size
+from openmodelatlas.capture.child import compact, left_out, loader, true_size
 from openmodelatlas.capture.child.beside import Beside, end_stray_copy
 from openmodelatlas.capture.child.failures import message_of, place
+from openmodelatlas.capture.child.functions import public_name
 from openmodelatlas.capture.child.kinds import flat
 from openmodelatlas.capture.child.modules import describe_parameters
 from openmodelatlas.capture.child.output import encoded
@@ -108,8 +109,9 @@ class Capture:
         steps = self.job.probes + 4
         self.report("Import the model's code", 0, steps)
         with self.clock.stage("import"):
-            subject = loader.load(self.job)
+            subject = left_out.again_with_all(lambda: loader.load(self.job))
         published = subject.published()
+        public_name(torch.add)  # torch lists its functions when it is first asked: here for both processes
         gc.freeze()
         plan, second = self._first_probe(subject, published, steps)
         mine, others = _shares(plan)
@@ -220,6 +222,9 @@ class Capture:
                     published.computed[path] = "Computed by the configuration class from other keys."
 
     def _record(self, subject: Subject, plan: Plan, index: int) -> None:
+        left_out.again_with_all(lambda: self._record_once(subject, plan, index))
+
+    def _record_once(self, subject: Subject, plan: Plan, index: int) -> None:
         self._let_go()
         probe = plan.probes[index]
         with self.clock.stage(f"probe {probe.name}"):
@@ -269,6 +274,7 @@ class Capture:
         dtype = self.job.dtype if self.job.dtype in LOW_PRECISION else "float32"
         try:
             with self.clock.stage("meta instantiate"):
+                left_out.bring(left_out.META_KERNELS)
                 model = subject.instantiate({}, str(dtype), "meta")
         except Exception as error:  # the model's code may raise anything
             where = place(error, subject.roots["source"])

@@ -1,4 +1,4 @@
-"""torch's compiler stays out until somebody asks for it, and then is what it always is."""
+"""What is left out of torch stays out until somebody asks for it, and then is what it always is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 _FIRST = """
 import sys
-from openmodelatlas.capture.child import compiler
-compiler.leave_out()
+from openmodelatlas.capture.child import left_out
+left_out.leave_out()
 import torch
 def full():
     return "torch._dynamo.convert_frame" in sys.modules
@@ -84,12 +84,14 @@ print(type(torch.export).__name__, type(exported).__name__, torch.export.Dim.__m
 
 def test_what_is_there_already_stays() -> None:
     program = """
-import torch._dynamo
+import sys, torch._dynamo
 before = torch._dynamo
-compiler.leave_out()
-print(torch._dynamo is before, type(before).__name__)
+from openmodelatlas.capture.child import left_out
+left_out.leave_out()
+print(torch._dynamo is before, type(before).__name__, left_out.bring_all(), left_out.bring_all())
 """
-    assert _said("sys.meta_path.pop(0)" + program) == ["True", "module"]
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["True", "module", "True", "False"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,12 @@ print(importlib.import_module("{module}") is one, type(one.__spec__.loader) is S
 
 
 _AWAY = """
-print("sympy.core" in sys.modules, "ShapeEnv" in vars(sys.modules["torch.fx.experimental.symbolic_shapes"]))
+sizes = sys.modules.get("torch.fx.experimental.symbolic_shapes")
+print("sympy.core" in sys.modules, sizes is not None and "ShapeEnv" in vars(sizes))
+"""
+
+_KERNELS = """
+left_out.bring(left_out.META_KERNELS)
 """
 
 
@@ -126,7 +133,7 @@ with torch.device("meta"):
     z = torch.cat([y, y]).cumsum(0)
 print(tuple(x.shape) == (2, 1, 4), tuple(y.shape) == (10,), tuple(z.shape) == (20,))
 """
-    assert _said(program + _AWAY) == ["True", "True", "True", "False", "False"]
+    assert _said(_KERNELS + program + _AWAY) == ["True", "True", "True", "False", "False"]
 
 
 def test_errors_of_the_meta_device_stay_as_they_are() -> None:
@@ -136,7 +143,7 @@ try:
 except RuntimeError as error:
     print("_".join(str(error).split()))
 """
-    said = _said(program + _AWAY)
+    said = _said(_KERNELS + program + _AWAY)
     plain = subprocess.run(
         [sys.executable, "-c", "import torch\n" + program], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -270,3 +277,68 @@ print(torch._dynamo.disable is one, sympy.sqrt is one, type(sympy).__name__, ful
 print([name for name in vars(sympy) if "filling" in name])
 """
     assert _said(program) == ["True", "True", "module", "True", "[]"]
+
+
+_HELD = "'torch._prims' in sys.modules"
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        "import torch._refs; torch._refs.add",
+        "from torch._decomp import decomposition_table",
+        "import torch._prims as prims; prims.add",
+        "from torch._meta_registrations import meta_index_Tensor",
+        "import torch._refs.nn.functional as functional; functional.softmax",
+        "torch._dynamo.reset()",
+    ],
+)
+def test_kernels_in_python_come_when_they_are_asked_for(asking: str) -> None:
+    said = _said(f"print({_HELD})\n{asking}\nprint({_HELD}, torch._meta_registrations.meta_index_Tensor.__name__)")
+    assert said == ["False", "True", "meta_index_Tensor"]
+
+
+def test_code_that_fails_without_them_runs_again() -> None:
+    program = f"""
+times = []
+def work():
+    times.append(len(times))
+    mask = torch.empty(3, device="meta") > 0
+    return torch.where(mask, mask, mask).shape
+print(left_out.again_with_all(work)[0], times, {_HELD}, left_out.bring_all())
+def broken():
+    times.append("again")
+    raise KeyError("mine")
+try:
+    left_out.again_with_all(broken)
+except KeyError:
+    print(times.count("again"))
+"""
+    assert _said(program) == ["3", "[0,", "1]", "True", "False", "1"]
+
+
+def test_inspection_is_quick_and_the_same() -> None:
+    program = """
+import inspect
+from openmodelatlas.capture.child.inspection import quick_inspection
+plain = inspect.getmodule, inspect.getframeinfo
+frame = sys._getframe()
+with quick_inspection():
+    torch_frames = []
+    layer = torch.nn.Linear(1, 1)
+    layer.register_forward_hook(lambda *_: torch_frames.append(sys._getframe(1)))
+    layer(torch.ones(1))
+    other = torch_frames[0]
+    print(inspect.getmodule(other).__name__, inspect.getmodule(torch.nn.Linear).__name__)
+    print(inspect.getframeinfo(frame).filename, inspect.getframeinfo(other).function, inspect.getframeinfo(other)[3])
+print((inspect.getmodule, inspect.getframeinfo) == plain, inspect.getmodule(other).__name__)
+"""
+    assert _said(program) == [
+        "torch.nn.modules.module",
+        "torch.nn.modules.linear",
+        "<string>",
+        "inner",
+        "None",
+        "True",
+        "torch.nn.modules.module",
+    ]

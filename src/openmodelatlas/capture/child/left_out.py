@@ -1,10 +1,12 @@
-"""Leaves torch's compiler, exporter and symbolic sizes out until somebody really asks for them.
+"""Leaves torch's compiler, exporter, symbolic sizes and kernels in Python out until somebody really asks for them.
 
 Nothing is compiled in a capture (:mod:`openmodelatlas.capture.process` switches it off, for the author's code is to run
 as it is written), but ``transformers/masking_utils.py`` (5.24.0) imports one class of ``torch._dynamo``, and with it
 200 modules: a quarter of a second (measured); torch itself imports ``torch.export``, and on the meta device its
-symbolic sizes with sympy. With :func:`leave_out` such a module is there without its contents; they are imported when
-somebody asks for a name that is not there, for more than is known without them, or for a module that needs them.
+symbolic sizes with sympy. Kernels of the meta device that torch has in Python take as long again, and probes have no
+tensors there. With :func:`leave_out` such a module is there without its contents; they are imported when somebody asks
+for a name that is not there, for more than is known without them, or for a module that needs them. What needs them
+without asking, as functions on the meta device do, is for :func:`bring` and :func:`bring_all`.
 """
 
 from __future__ import annotations
@@ -18,16 +20,24 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
+from openmodelatlas.capture.child.inspection import quick_inspection
 from openmodelatlas.capture.child.plain_sizes import ANSWERS, Answer
+from openmodelatlas.errors import AtlasError
+
+Result = TypeVar("Result")
 
 COMPILER, EXPORTER = "torch._dynamo", "torch.export"
 SYMBOLIC, ALGEBRA = "torch.fx.experimental.symbolic_shapes", "sympy"
+META_KERNELS = "torch._meta_registrations"
+
+_WITH_META_KERNELS = frozenset({"torch._decomp", "torch._prims", "torch._refs"})
+"""Packages that come along, and that can be imported in no other order: they import each other."""
 
 _NEEDS = {
     name: re.compile(rf"^(from \.|import {re.escape(name)}|from {re.escape(name)})", re.MULTILINE)
-    for name in (COMPILER, EXPORTER, SYMBOLIC, ALGEBRA)
+    for name in (COMPILER, EXPORTER, SYMBOLIC, ALGEBRA, META_KERNELS)
 }
 
 
@@ -38,6 +48,49 @@ def leave_out() -> None:
     """
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+def complete_torch() -> None:
+    """Does what torch's own code needs of modules that stay out. Must be called when torch is there.
+
+    Generators of random numbers cannot be made before their class has its metaclass, which is given to it where
+    torch defines random numbers for the compiler (``torch/_prims/rng_prims.py``, 2.13).
+    """
+    import torch
+
+    give = getattr(torch._C, "_set_generator_metaclass", None)
+    if give is not None and _is_empty(META_KERNELS):
+        give(importlib.import_module("torch._opaque_base").OpaqueBaseMeta)
+
+
+def bring(name: str) -> bool:
+    """Imports the module ``name`` if it was left out; whether it was."""
+    was_left_out = _is_empty(name)
+    if was_left_out:
+        _filled(name)
+    return was_left_out
+
+
+def bring_all() -> bool:
+    """Imports all that was left out, and leaves nothing out any more; whether anything was, or would have been."""
+    finders = [finder for finder in sys.meta_path if isinstance(finder, _Finder)]
+    for finder in finders:
+        sys.meta_path.remove(finder)
+    for name in _NEEDS:
+        bring(name)
+    return bool(finders)
+
+
+def again_with_all(work: Callable[[], Result]) -> Result:
+    """What ``work`` gives; if the code in it fails while something is left out, it is run once more with all there."""
+    try:
+        return work()
+    except AtlasError:
+        raise
+    except Exception:
+        if not bring_all():
+            raise
+    return work()
 
 
 def _mark(function: Any = None, *_: Any, **__: Any) -> Any:
@@ -149,6 +202,8 @@ def _is_empty(name: str) -> bool:
 
 def _filled(name: str) -> ModuleType:
     """The module ``name``; its own code has run in it, as importing it would have done."""
+    if name == COMPILER:
+        bring(META_KERNELS)  # the compiler would import parts of it, out of order
     module = sys.modules[name]
     if type(module) in (_Empty, _Filling):
         with _lock(name):
@@ -166,7 +221,8 @@ def _fill(module: ModuleType) -> None:
     module.__class__ = _Filling
     state: type[ModuleType] = _Empty  # whoever asks next tries again
     try:
-        module.__spec__.loader.exec_module(module)
+        with quick_inspection():
+            module.__spec__.loader.exec_module(module)
         state = ModuleType
     finally:
         del known[_FILLING_THREAD]
@@ -218,7 +274,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        package = fullname.rpartition(".")[0]
+        package = META_KERNELS if fullname in _WITH_META_KERNELS else fullname.rpartition(".")[0]
         if fullname not in _NEEDS and not _is_empty(package):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -226,7 +282,7 @@ class _Finder(MetaPathFinder):
             return spec
         if fullname in _NEEDS:
             spec.loader = _EmptyLoader(spec.loader)
-        elif not _stands_alone(package, spec):
+        elif package == META_KERNELS or not _stands_alone(package, spec):
             spec.loader = _AfterPackage(package, spec.loader)
         return spec
 
