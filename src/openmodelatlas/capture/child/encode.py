@@ -49,6 +49,10 @@ def is_tensor(value: object) -> bool:
     return issubclass(type(value), torch.Tensor)
 
 
+def _holds_tensor(values: Iterable[object]) -> bool:
+    return any(issubclass(kind, torch.Tensor) for kind in set(map(type, values)))
+
+
 def _is_cache(kind: type, held: Mapping[str, Any]) -> bool:
     """Whether an object holds the tensors of a cache (key and value lists, layers that hold them), or of one layer."""
     return "Cache" in kind.__name__ or not held.keys().isdisjoint(_CACHED) or ("keys" in held and "values" in held)
@@ -168,7 +172,7 @@ class Encoder:
         encode, depth = self.encode, depth + 1
         items = value if type(value) in (list, tuple) else _held(value)
         whole = len(items)
-        if whole > LONGEST_LIST and not any(map(is_tensor, items)):
+        if whole > LONGEST_LIST and not _holds_tensor(items):
             items = items[:LONGEST_LIST]
         encoded = [encode(item, found, caches, depth) for item in items]
         return {"list": encoded} if len(items) == whole else {"list": encoded, "length": whole}
@@ -194,7 +198,7 @@ class Encoder:
         if held is not None:
             if _is_cache(type(value), held):
                 return self._attributes(held, found, depth) if caches else {"object": type_name(value)}
-            if dataclasses.is_dataclass(type(value)) and any(map(is_tensor, held.values())):
+            if dataclasses.is_dataclass(type(value)) and _holds_tensor(held.values()):
                 return self._attributes(held, found, depth)
         return {"object": type_name(value)}
 
