@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
+from openmodelatlas.capture.child.left_out import asks_for_kernels
+
 _FIRST = """
 import sys
 from openmodelatlas.capture.child import left_out
-left_out.leave_out()
+left_out.leave_out(kernels=True)
 import torch
 def full():
     return "torch._dynamo.convert_frame" in sys.modules
@@ -88,10 +90,10 @@ import sys, torch._dynamo
 before = torch._dynamo
 from openmodelatlas.capture.child import left_out
 left_out.leave_out()
-print(torch._dynamo is before, type(before).__name__, left_out.bring_all(), left_out.bring_all())
+print(torch._dynamo is before, type(before).__name__)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert said.split() == ["True", "module", "True", "False"]
+    assert said.split() == ["True", "module"]
 
 
 @pytest.mark.parametrize(
@@ -305,12 +307,12 @@ def work():
     times.append(len(times))
     mask = torch.empty(3, device="meta") > 0
     return torch.where(mask, mask, mask).shape
-print(left_out.again_with_all(work)[0], times, {_HELD}, left_out.bring_all())
+print(left_out.again_with_kernels(work)[0], times, {_HELD}, left_out.bring(left_out.META_KERNELS))
 def broken():
     times.append("again")
     raise KeyError("mine")
 try:
-    left_out.again_with_all(broken)
+    left_out.again_with_kernels(broken)
 except KeyError:
     print(times.count("again"))
 """
@@ -342,3 +344,34 @@ print((inspect.getmodule, inspect.getframeinfo) == plain, inspect.getmodule(othe
         "True",
         "torch.nn.modules.module",
     ]
+
+
+def test_kernels_are_there_unless_they_are_to_be_left_out() -> None:
+    program = f"""
+import sys
+from openmodelatlas.capture.child import left_out
+left_out.leave_out()
+import torch
+print({_HELD}, "sympy.core" in sys.modules)
+left_out.leave_out(kernels=True)
+print(torch.empty(2, device="meta").isnan().shape[0], hasattr(torch, "_refs"))
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["True", "False", "2", "True"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ('torch.empty(3, device="meta")', True),
+        ("x.to('meta')", True),
+        ("with FakeTensorMode():", True),
+        ("if x.is_meta:", True),
+        ("torch.ops.prims.mul(x, x)", True),
+        ("from torch._refs import add", True),
+        ('checkpoint="meta-llama/Llama-2-7b-hf"', False),
+        ("metadata = self.meta(x)", False),
+    ],
+)
+def test_what_asks_for_kernels(text: str, asks: bool) -> None:
+    assert asks_for_kernels(["import torch", text]) is asks

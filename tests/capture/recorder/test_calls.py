@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import sys
 import threading
@@ -329,6 +330,22 @@ def test_an_import_that_ends_the_tracing_hides_nothing_that_follows(tmp_path, mo
     seen = imports(tmp_path, monkeypatch, "imported_and_untraced", "import sys\nsys.settrace(None)\n")
     assert [seen.text(one.span) for one in seen.recording.operations][-3:] == _OF_THE_MODEL
     assert any("replaced the trace function" in note for note in seen.notes)
+
+
+class RunsAScript(nn.Module):
+    def forward(self, x, path):
+        spec = importlib.util.spec_from_file_location("script", path)
+        module = importlib.util.module_from_spec(spec)
+        module.x = x
+        spec.loader.exec_module(module)
+        return module.y + 1
+
+
+def test_an_import_that_computes_with_the_models_tensors_is_noted(tmp_path):
+    (tmp_path / "script.py").write_text("y = x * 2\n")
+    seen = checked(RunsAScript(), torch.ones(3), path=str(tmp_path / "script.py"))
+    assert [seen.text(one.span) for one in seen.recording.operations] == ["module.y + 1"]
+    assert [note for note in seen.notes if "An import computed with tensors of the model" in note]
 
 
 class Compiles(nn.Module):

@@ -121,7 +121,22 @@ class Endless(list[int]):
         raise RuntimeError("how long?")
 
 
+class Nowhere(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise RuntimeError("no name")
+
+
+class OfNowhere(metaclass=Nowhere):
+    pass
+
+
+class Leaves(dict[str, int]):
+    def items(self) -> Any:
+        raise SystemExit(3)
+
+
 HOSTILE: dict[str, Any] = {
+    "leaves": Leaves(a=1),
     **{
         f"liar-{kind.__name__}": Liar(kind)
         for kind in (torch.Tensor, nn.Module, list, tuple, dict, int, str, float, slice, type, torch.dtype)
@@ -137,6 +152,15 @@ HOSTILE: dict[str, Any] = {
 def test_what_cannot_be_read_is_an_object(name: str) -> None:
     kind = type(HOSTILE[name])
     assert encode([HOSTILE[name], 1]) == {"list": [{"object": f"{kind.__module__}.{kind.__qualname__}"}, 1]}
+
+
+def test_a_type_may_have_no_name() -> None:
+    assert encode([OfNowhere()]) == {"list": [{"object": "a type without a name"}]}
+
+
+def test_long_mappings_keep_their_tensors() -> None:
+    assert len(encode({i: torch.ones(1) for i in range(LONGEST_LIST + 5)})["dict"]) == LONGEST_LIST + 5
+    assert encode(dict.fromkeys(range(LONGEST_LIST + 5), 1))["length"] == LONGEST_LIST + 5
 
 
 def test_sequences_are_read_as_what_they_hold() -> None:
@@ -219,7 +243,14 @@ class Odd(nn.Module):
         return mixed(y, {1: x, "1": y, math.nan: [x, y]}, slice(x, y))
 
 
-ODD = {**HOSTILE, "enum": Mode.NEAREST, "int": Boastful(1), "endless": Endless([1]), "keys": {1: 1, "1": 2}}
+ODD = {
+    **HOSTILE,
+    "nowhere": OfNowhere(),
+    "enum": Mode.NEAREST,
+    "int": Boastful(1),
+    "endless": Endless([1]),
+    "keys": {1: 1, "1": 2},
+}
 
 
 @pytest.mark.parametrize("name", [*ODD, "deep"])

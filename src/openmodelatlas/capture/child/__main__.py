@@ -11,6 +11,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def _capture(job: Job, started: float) -> None:
         imports.search_beside()
         imports.load_torch()
     report("Import PyTorch", 0, job.probes + 4)
-    left_out.leave_out()
+    known = job.kind in ("transformers", "reference")  # and what they call upon: libraries that we have seen
+    left_out.leave_out(kernels=known and not left_out.asks_for_kernels(_texts(job)))
     prepare()
     install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
@@ -88,13 +90,18 @@ def install_standins(job: Job) -> None:
     from openmodelatlas.capture import standins
 
     wanted: set[str] = set()
-    for path in job.files if job.kind not in ("transformers", "reference") else ():
-        if path.endswith(".py"):
-            # What cannot be read or parsed the loader tells, with its place.
-            with contextlib.suppress(OSError, SyntaxError, ValueError):
-                text = (Path(job.root) / path).read_text(encoding="utf-8", errors="replace")
-                wanted |= standins.imported_standins(text)
+    for text in _texts(job) if job.kind not in ("transformers", "reference") else ():
+        with contextlib.suppress(SyntaxError, ValueError):
+            wanted |= standins.imported_standins(text)
     standins.install(wanted)
+
+
+def _texts(job: Job) -> Iterator[str]:
+    """Of the source's Python files. What cannot be read the loader tells, and what cannot be parsed, with its place."""
+    for path in job.files:
+        if path.endswith(".py"):
+            with contextlib.suppress(OSError):
+                yield (Path(job.root) / path).read_text(encoding="utf-8", errors="replace")
 
 
 def _set_threads() -> None:

@@ -28,6 +28,9 @@ _PLAIN = frozenset({bool, str, type(None)})
 _CACHED = frozenset({"key_cache", "value_cache", "conv_states", "recurrent_states"})
 """Attributes that only caches have."""
 
+_ANYTHING = (Exception, SystemExit)
+"""What code of the model may raise where it is only looked at: its run could do without this."""
+
 _Way = Callable[[Any, list[torch.Tensor], bool, int], Any]
 """Encodes a value of certain types: value, found tensors, whether to look into caches, depth."""
 
@@ -41,7 +44,10 @@ def dtype_name(dtype: torch.dtype) -> str:
 def type_name(value: object) -> str:
     """Qualified name of the value's type, ``transformers.cache_utils.DynamicCache``."""
     kind = type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        return f"{kind.__module__}.{kind.__qualname__}"
+    except _ANYTHING:
+        return "a type without a name"
 
 
 def is_tensor(value: object) -> bool:
@@ -67,9 +73,23 @@ def _held(value: list[Any] | tuple[Any, ...]) -> list[Any]:
 def _own_attributes(value: object) -> dict[Any, Any] | None:
     try:
         held = object.__getattribute__(value, "__dict__")
-    except Exception:
+    except _ANYTHING:
         return None
     return held if type(held) is dict else None
+
+
+def _searched(value: object, caches: bool) -> dict[Any, Any] | None:
+    """Attributes of a cache, if ``caches``, or of a dataclass that holds tensors; ``None`` for all others."""
+    kind = type(value)
+    held = None if issubclass(kind, type) else _own_attributes(value)
+    if held is None:
+        return None
+    try:
+        if _is_cache(kind, held):
+            return held if caches else None
+        return held if dataclasses.is_dataclass(kind) and _holds_tensor(held.values()) else None
+    except _ANYTHING:
+        return None
 
 
 class Encoder:
@@ -112,9 +132,12 @@ class Encoder:
             return value
         if kind is int:
             return value if -LARGEST_INTEGER <= value < LARGEST_INTEGER else {"object": "builtins.int"}
-        way = self._ways.get(kind)
-        if way is None:
-            way = self._ways[kind] = self._way(kind)
+        try:
+            way = self._ways.get(kind)
+            if way is None:
+                way = self._ways[kind] = self._way(kind)
+        except _ANYTHING:  # classes of classes say how a type is hashed, and what is a subclass of it
+            way = self._object
         return way(value, found, caches, depth)
 
     def _way(self, kind: type) -> _Way:
@@ -183,24 +206,21 @@ class Encoder:
         encode, depth = self.encode, depth + 1
         try:
             items = list(value.items())
-            shown = [(str.__str__(str(key)), item) for key, item in items[:LONGEST_LIST]]
-        except Exception:
+            written = items if _holds_tensor(item for _, item in items) else items[:LONGEST_LIST]
+            shown = [(str.__str__(str(key)), item) for key, item in written]
+        except _ANYTHING:
             return {"object": type_name(value)}
         encoded: dict[str, Any] = {}
         for key, item in shown:
             encoded[distinct(key, encoded)] = encode(item, found, caches, depth)
         return {"dict": encoded} if len(shown) == len(items) else {"dict": encoded, "length": len(items)}
 
-    def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
-        if depth >= DEEPEST or issubclass(type(value), type):
-            return {"object": type_name(value)}
-        held = _own_attributes(value)
-        if held is not None:
-            if _is_cache(type(value), held):
-                return self._attributes(held, found, depth) if caches else {"object": type_name(value)}
-            if dataclasses.is_dataclass(type(value)) and _holds_tensor(held.values()):
-                return self._attributes(held, found, depth)
+    def _object(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
         return {"object": type_name(value)}
+
+    def _other(self, value: Any, found: list[torch.Tensor], caches: bool, depth: int) -> Any:
+        held = _searched(value, caches) if depth < DEEPEST else None
+        return {"object": type_name(value)} if held is None else self._attributes(held, found, depth)
 
     def _attributes(self, values: Mapping[str, Any], found: list[torch.Tensor], depth: int) -> Any:
         kept = {k: v for k, v in values.items() if isinstance(k, str) and not k.startswith("_")}

@@ -3,10 +3,11 @@
 Nothing is compiled in a capture (:mod:`openmodelatlas.capture.process` switches it off, for the author's code is to run
 as it is written), but ``transformers/masking_utils.py`` (5.24.0) imports one class of ``torch._dynamo``, and with it
 200 modules: a quarter of a second (measured); torch itself imports ``torch.export``, and on the meta device its
-symbolic sizes with sympy. Kernels of the meta device that torch has in Python take as long again, and probes have no
-tensors there. With :func:`leave_out` such a module is there without its contents; they are imported when somebody asks
-for a name that is not there, for more than is known without them, or for a module that needs them. What needs them
-without asking, as functions on the meta device do, is for :func:`bring` and :func:`bring_all`.
+symbolic sizes with sympy. With :func:`leave_out` such a module is there without its contents; they are imported when
+somebody asks for a name that is not there, for more than is known without them, or for a module that needs them.
+
+Kernels of the meta device that torch has in Python take 0.15 s. Functions there need them without asking, so they stay
+out for code only that says nothing of it (:func:`asks_for_kernels`), until :func:`bring`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import importlib
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -41,13 +42,27 @@ _NEEDS = {
 }
 
 
-def leave_out() -> None:
+def leave_out(*, kernels: bool = False) -> None:
     """From now on, importing a module of these imports its name only; nothing changes if it is there already.
 
     It is best called before torch is imported.
+
+    Args:
+        kernels: leave the kernels in Python out as well. Without them some functions raise on the meta device, and code
+            can do without what raises; so this is for code that is known to have nothing there.
     """
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        sys.meta_path.insert(0, _Finder(frozenset(_NEEDS) if kernels else frozenset(_NEEDS) - {META_KERNELS}))
+
+
+_ASKS_FOR_KERNELS = re.compile(
+    r"[\"']meta[\"':]|is_meta|Fake|prims|_refs|_decomp|torch\.ops|torch\.library|_subclasses"
+)
+
+
+def asks_for_kernels(texts: Iterable[str]) -> bool:
+    """Whether source code says anything of what needs the kernels in Python, or is changed by their absence."""
+    return any(_ASKS_FOR_KERNELS.search(text) is not None for text in texts)
 
 
 def complete_torch() -> None:
@@ -71,24 +86,14 @@ def bring(name: str) -> bool:
     return was_left_out
 
 
-def bring_all() -> bool:
-    """Imports all that was left out, and leaves nothing out any more; whether anything was, or would have been."""
-    finders = [finder for finder in sys.meta_path if isinstance(finder, _Finder)]
-    for finder in finders:
-        sys.meta_path.remove(finder)
-    for name in _NEEDS:
-        bring(name)
-    return bool(finders)
-
-
-def again_with_all(work: Callable[[], Result]) -> Result:
-    """What ``work`` gives; if the code in it fails while something is left out, it is run once more with all there."""
+def again_with_kernels(work: Callable[[], Result]) -> Result:
+    """What ``work`` gives; if it fails while the kernels are left out, it is done once more with them."""
     try:
         return work()
     except AtlasError:
         raise
     except Exception:
-        if not bring_all():
+        if not bring(META_KERNELS):
             raise
     return work()
 
@@ -271,16 +276,19 @@ class _AfterPackage(Loader):
 class _Finder(MetaPathFinder):
     """Finds these modules empty, and lets a module of such a package wait for the package if it would miss the rest."""
 
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package = META_KERNELS if fullname in _WITH_META_KERNELS else fullname.rpartition(".")[0]
-        if fullname not in _NEEDS and not _is_empty(package):
+        if fullname not in self._names and not _is_empty(package):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.loader is None:
             return spec
-        if fullname in _NEEDS:
+        if fullname in self._names:
             spec.loader = _EmptyLoader(spec.loader)
         elif package == META_KERNELS or not _stands_alone(package, spec):
             spec.loader = _AfterPackage(package, spec.loader)

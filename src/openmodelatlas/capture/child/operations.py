@@ -23,6 +23,11 @@ from openmodelatlas.capture.recording import Operation
 _SEQUENCES = (list, tuple)
 _NESTED = (torch.Tensor, list, tuple)
 
+COMPUTED_BY_IMPORT = (
+    "An import computed with tensors of the model; what runs because of an import is not recorded, so that operations, "
+    "and perhaps modules, are missing."
+)
+
 # Shared by the records that have none of these, and never written to.
 _NO_TENSORS: list[torch.Tensor] = []
 _NO_NUMBERS: list[int] = []
@@ -82,7 +87,11 @@ class OperationRecorder:
         call: RunningCall | None = tracer.stack[-1]
         if call is None or call.frame is not frame:
             call = tracer.settle(frame)
-        if call is None or call.kind == "import":
+        if call is None:
+            return func(*args, **kwargs)
+        if call.kind == "import":
+            if any(self._tensors.known(tensor) is not None for tensor in _flatten([*args, *kwargs.values()])):
+                tracer.note(COMPUTED_BY_IMPORT)
             return func(*args, **kwargs)
         running = call.running
         site = running.sites.get(frame.f_lasti) if running is not None and call.frame is frame else None

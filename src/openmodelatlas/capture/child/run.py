@@ -109,7 +109,7 @@ class Capture:
         steps = self.job.probes + 4
         self.report("Import the model's code", 0, steps)
         with self.clock.stage("import"):
-            subject = left_out.again_with_all(lambda: loader.load(self.job))
+            subject = loader.load(self.job)
         published = subject.published()
         public_name(torch.add)  # torch lists its functions when it is first asked: here for both processes
         gc.freeze()
@@ -222,7 +222,7 @@ class Capture:
                     published.computed[path] = "Computed by the configuration class from other keys."
 
     def _record(self, subject: Subject, plan: Plan, index: int) -> None:
-        left_out.again_with_all(lambda: self._record_once(subject, plan, index))
+        left_out.again_with_kernels(lambda: self._record_once(subject, plan, index))
 
     def _record_once(self, subject: Subject, plan: Plan, index: int) -> None:
         self._let_go()
