@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from openmodelatlas.annotation.knowledge import FormulaCheck
+from openmodelatlas.drawing.formulas import latex_of_mechanisms
 from openmodelatlas.site.knowing import verdict
 from openmodelatlas.site.latex import readable, readable_latex, split, without_marks
 from openmodelatlas.site.markdown import render_markdown
@@ -151,6 +152,28 @@ def test_texts_are_split_into_what_they_hold(text: str, parts: list[tuple[str, s
 def test_formulas_in_plain_characters() -> None:
     assert readable_latex(r"y=\frac{x}{\sqrt{\epsilon}}\odot\gamma") == "y = (x / (√(ε))) ⊙ γ"
     assert readable_latex(MARKED) == "s'_n = s̄_n + Δ_attn"
+
+
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [
+        (r"y_13=\lnot{\mathtt{score\_mask}}", "y_13 = ¬score_mask"),
+        (r"y_4=\frac{1}{\sqrt{{\mathtt{variance}}+10^{-6}}}", "y_4 = (1 / (√(variance + 10^(-6))))"),
+        (r"{\mathtt{keys}}=\varnothing", "keys = ∅"),
+        (r"\begin{aligned}q&=x\\ [c;r]&=y\\[2pt] k&=1\end{aligned}", "q = x ; [c;r] = y ; k = 1"),
+        (r"{M}_{{i}{j}}=\begin{cases}{0}&{j}\le{i}\\{-\infty}&{j}\gt{i}\end{cases}", "M_ij = 0 j ≤ i ; -∞ j > i"),
+        (r"\left\{\,i:x_i\ne 0\,\right\}", "{ i:x_i ≠ 0 }"),
+    ],
+)
+def test_formulas_of_all_kinds_in_plain_characters(latex: str, plain: str) -> None:
+    assert readable_latex(latex) == plain
+
+
+def test_no_formula_of_the_catalogue_keeps_commands() -> None:
+    for latex in latex_of_mechanisms():
+        plain = readable_latex(latex)
+        assert "\\" not in plain
+        assert not re.search(r"mathtt|frac|begin|_\{", plain)
     assert readable("so $a=b$ in `f(x)`") == "so a = b in f(x)"
 
 

@@ -96,7 +96,8 @@ class BoxWriter:
         """Whether a box with one output already says the shape of the tensor that leaves it."""
         if box.role != "node":
             return False
-        shown = self._given_shape(level, box, self._document.nodes[box.address])
+        given = self._given(level, box, self._document.nodes[box.address])
+        shown = None if given is None else self.shape(given)
         own = self.shape(tensor)
         streams = sum(stream.origin == box.index for stream in level.streams)
         return streams == 1 and shown is not None and own is not None and shown.runs == own.runs
@@ -130,26 +131,26 @@ class BoxWriter:
         badge = badge_text(node, level.node)
         if badge is not None:
             lines["badge"] = line([Run(badge)], BODY, bold=True)
-        formula = self._formula(node)
+        given = self._given(level, box, node)
+        formula = self._formula(node, given)
         if formula is not None:
             lines["formula"] = formula
         if node.kind == "branch" and node.branches:
             branch = node.branches[0]
             lines["formula"] = line([Run("if "), Run(_one_line(branch.test), "code")], CODE, most=MOST_FORMULA)
             lines["note"] = line([Run(branch_text(node))], BODY, most=MOST_TITLE + 60)
-        shape = self._given_shape(level, box, node)
+        shape = None if given is None else self.shape(given)
         if shape is not None:
             lines["shape"] = shape
         return lines
 
-    def _given_shape(self, level: Level, box: Box, node: Node) -> Line | None:
-        """Shape of what a box gives to others on the level; of its first output if it gives them nothing."""
+    def _given(self, level: Level, box: Box, node: Node) -> str | None:
+        """The tensor that a box gives to others on the level; its first output if it gives them nothing."""
         streams = [stream for stream in level.streams if stream.origin == box.index]
         given = next(
             (stream.tensor for stream in streams if any(stream.kind(use) != "state" for use in stream.uses)), None
         )
-        tensor = given or next((port.tensor for port in node.outputs), None)
-        return None if tensor is None else self.shape(tensor)
+        return given or next((port.tensor for port in node.outputs), None)
 
     def _short_title(self, node: Node, around: Node) -> str:
         title = _one_line(self.title(node.address))
@@ -160,13 +161,13 @@ class BoxWriter:
             return title.partition(", if ")[0]
         return title
 
-    def _formula(self, node: Node) -> Line | None:
-        """The node's formula if it goes on one line, else the symbol of what it gives."""
+    def _formula(self, node: Node, given: str | None) -> Line | None:
+        """The node's formula if it goes on one line, else the symbol of what it gives, whose shape is shown too."""
         known = self._knowledge.get(node.address)
         if known is None:
             return None
         formulas = known.formulas[:1] if self.opens(node.address) else known.formulas  # others are of what is inside
-        for latex in [*(formula.latex for formula in formulas), *self._output_symbols(node)]:
+        for latex in [*(formula.latex for formula in formulas), *self._output_symbols(node, given)]:
             runs = latex_runs(latex)
             if runs is None:
                 continue
@@ -175,11 +176,12 @@ class BoxWriter:
                 return Line(made.runs, made.size, made.width, latex=latex)
         return None
 
-    def _output_symbols(self, node: Node) -> list[str]:
+    def _output_symbols(self, node: Node, given: str | None) -> list[str]:
         known = self._knowledge.get(node.address)
         if known is None:
             return []
-        return [known.symbols[port.tensor] for port in node.outputs if port.tensor in known.symbols]
+        tensors = sorted((port.tensor for port in node.outputs), key=lambda tensor: tensor != given)
+        return [known.symbols[tensor] for tensor in tensors if tensor in known.symbols]
 
     def _terminal_lines(self, level: Level, box: Box) -> dict[str, Line]:
         lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_TITLE)}

@@ -64,16 +64,22 @@ _NAMES = {
     "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "partial": "∂", "approx": "≈", "pm": "±", "sim": "∼",
     "parallel": "∥", "mid": "|", "vert": "|", "lVert": "‖", "rVert": "‖", "Vert": "‖", "quad": "  ", "qquad": "    ",
     "prime": "′", "lt": "<", "gt": ">", "colon": ":", "forall": "∀", "exists": "∃", "ell": "ℓ", "circ": "∘",
+    "lnot": "¬", "neg": "¬", "land": "∧", "lor": "∨", "varnothing": "∅", "emptyset": "∅", "cup": "∪", "cap": "∩",
+    "setminus": "∖", "notin": "∉", "subset": "⊂", "equiv": "≡", "ll": "≪", "gg": "≫", "propto": "∝", "nabla": "∇",
+    "ast": "∗", "star": "⋆", "mapsto": "↦", "iff": "⇔", "implies": "⇒", "Rightarrow": "⇒", "Vdash": "⊩", "sqrt": "√",
     "bmod": " mod ", "left": "", "right": "", "big": "", "Big": "", "bigl": "", "bigr": "", "displaystyle": "",
 }  # fmt: skip
 _WORDS = re.compile(
-    r"\\(?:mathrm|mathbf|mathit|mathcal|mathbb|mathsf|boldsymbol|operatorname\*?|text|textrm|texttt|textit)\{([^{}]*)\}"
+    r"\\(?:mathrm|mathbf|mathit|mathcal|mathbb|mathsf|mathtt|boldsymbol|operatorname\*?|text|textrm|texttt|textit)\{([^{}]*)\}"
 )
 _ACCENT = re.compile(r"\\(bar|hat|tilde|dot|vec|overline|widetilde|widehat)\{([^{}]*)\}")
 _ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303"}
 _ACCENTS |= {"widetilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
 _ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]*\})?")
+_ROW = re.compile(r"\\\\(?:\[-?[\d.]+(?:pt|em|ex|mm)\])?")
+_ESCAPED = re.compile(r"\\([_%&#$])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s?")
 _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 
@@ -85,20 +91,28 @@ def readable(text: str) -> str:
 
 def readable_latex(latex: str) -> str:
     r"""A formula in plain characters: ``s'_n = s̄_n + Δ_attn`` for ``s'_n=\bar{s}_n+\Delta_{\mathrm{attn}}``."""
-    text = " ".join(without_marks(latex).split())
+    text = _ROW.sub(" ; ", _ENVIRONMENT.sub(" ", " ".join(without_marks(latex).split())))
+    text = _ESCAPED.sub(r"\1", text.replace("&", "  ").replace("\\ ;", " ;"))
     for _ in range(12):  # from the inside outwards
         before = text
         text = _WORDS.sub(r"\1", text)
         text = _ACCENT.sub(lambda found: found[2] + _ACCENTS[found[1]], text)
         text = _FRACTION.sub(lambda found: f"({_group(found[1])} / {_group(found[2])})", text)
         text = _ROOT.sub(r"√(\1)", text)
-        text = _SCRIPT.sub(lambda found: found[1] + (found[2] if len(found[2]) < 2 else _group(found[2])), text)
+        text = _SCRIPT.sub(_written_script, text)
         text = re.sub(r"(?<![\\A-Za-z}])\{([^{}]*)\}", r"\1", text)
         if text == before:
             break
     text = _COMMAND.sub(lambda found: _NAMES.get(found[1], found[1]), text)
-    text = re.sub(r"\\[,;:! ]", " ", text).replace("\\{", "{").replace("\\}", "}").replace("\\\\", "; ")
-    return re.sub(r"\s+", " ", re.sub(r"\s*([=+⊙×·≤≥≈←→])\s*", r" \1 ", text)).strip()
+    for _ in range(3):  # what stood behind a letter or a sign that takes nothing: x{y}, \\lnot{m}
+        text = _SCRIPT.sub(_written_script, text)
+        text = re.sub(r"(?<![\\_^])\{([^{}]*)(?<!\\)\}", r"\1", text)
+    text = re.sub(r"\\[,;:! ]", " ", text).replace("\\{", "{").replace("\\}", "}")
+    return re.sub(r"\s+", " ", re.sub(r"\s*([=+⊙×·≤≥≈←→≠<>])\s*", r" \1 ", text)).strip()
+
+
+def _written_script(found: re.Match[str]) -> str:
+    return found[1] + (found[2] if len(found[2]) < 2 else _group(found[2]))
 
 
 def _group(text: str) -> str:
