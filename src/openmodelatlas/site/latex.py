@@ -92,7 +92,7 @@ def readable(text: str) -> str:
 def readable_latex(latex: str) -> str:
     r"""A formula in plain characters: ``s'_n = s̄_n + Δ_attn`` for ``s'_n=\bar{s}_n+\Delta_{\mathrm{attn}}``."""
     text = _ROW.sub(" ; ", _ENVIRONMENT.sub(" ", " ".join(without_marks(latex).split())))
-    text = _ESCAPED.sub(r"\1", text.replace("&", "  ").replace("\\ ;", " ;"))
+    text = _ESCAPED.sub(r"\1", text.replace("&", "  "))
     for _ in range(12):  # from the inside outwards
         before = text
         text = _WORDS.sub(r"\1", text)
