@@ -123,7 +123,7 @@ print("sympy.core" in sys.modules, sizes is not None and "ShapeEnv" in vars(size
 """
 
 _KERNELS = """
-left_out.bring(left_out.META_KERNELS)
+left_out.bring_kernels()
 """
 
 
@@ -307,7 +307,7 @@ def work():
     times.append(len(times))
     mask = torch.empty(3, device="meta") > 0
     return torch.where(mask, mask, mask).shape
-print(left_out.again_with_kernels(work)[0], times, {_HELD}, left_out.bring(left_out.META_KERNELS))
+print(left_out.again_with_kernels(work)[0], times, {_HELD}, left_out.bring_kernels())
 def broken():
     times.append("again")
     raise KeyError("mine")

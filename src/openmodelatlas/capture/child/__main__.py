@@ -24,6 +24,9 @@ from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
 
 PROGRESS_VARIABLE = "OMA_PROGRESS"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+_OF_LIBRARIES = frozenset({"transformers", "reference"})
+"""Kinds of source whose code, and what it calls upon, we have seen. Others bring files of their own."""
+
 _ENCODE, _OPEN, _WRITE = msgspec.json.encode, os.open, os.write
 
 
@@ -59,8 +62,7 @@ def _capture(job: Job, started: float) -> None:
         imports.search_beside()
         imports.load_torch()
     report("Import PyTorch", 0, job.probes + 4)
-    known = job.kind in ("transformers", "reference")  # and what they call upon: libraries that we have seen
-    left_out.leave_out(kernels=known and not left_out.asks_for_kernels(_texts(job)))
+    left_out.leave_out(kernels=job.kind in _OF_LIBRARIES and not left_out.asks_for_kernels(_texts(job)))
     prepare()
     install_standins(job)
     from openmodelatlas.capture.child.run import Capture, Clock
@@ -90,7 +92,7 @@ def install_standins(job: Job) -> None:
     from openmodelatlas.capture import standins
 
     wanted: set[str] = set()
-    for text in _texts(job) if job.kind not in ("transformers", "reference") else ():
+    for text in _texts(job) if job.kind not in _OF_LIBRARIES else ():
         with contextlib.suppress(SyntaxError, ValueError):
             wanted |= standins.imported_standins(text)
     standins.install(wanted)

@@ -274,7 +274,7 @@ class Capture:
         dtype = self.job.dtype if self.job.dtype in LOW_PRECISION else "float32"
         try:
             with self.clock.stage("meta instantiate"):
-                left_out.bring(left_out.META_KERNELS)
+                left_out.bring_kernels()
                 model = subject.instantiate({}, str(dtype), "meta")
         except Exception as error:  # the model's code may raise anything
             where = place(error, subject.roots["source"])
