@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.containers import RULES, WHOLES, Content, Found, contents
+from openmodelatlas.annotation.roles.containers import RULES
+from openmodelatlas.annotation.roles.content import Content, Found, contents
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.masks import COMPARISONS
 from openmodelatlas.annotation.roles.names import Name, Names, capital, tidy
+from openmodelatlas.annotation.roles.wholes import WHOLES
 from openmodelatlas.annotation.roles.wordings import PLACES
 
 
