@@ -38,7 +38,7 @@ def leave_out(*, kernels: bool = False) -> None:
             can do without what raises; so this is for code that is known to have nothing there.
     """
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, Finder((*_UNUSED, _KERNELS) if kernels else _WITHOUT_USE))
+        sys.meta_path.insert(0, Finder((*_UNUSED, _KERNELS) if kernels else _UNUSED))
 
 
 _ASKS_FOR_KERNELS = re.compile(
