@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from openmodelatlas import builder
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.home import model_folder
 from openmodelatlas.bundle.key import build_key
+from openmodelatlas.bundle.manifest import is_whole, read_manifest
 from openmodelatlas.capture.job import Limits
 from openmodelatlas.errors import ConfigurationError, LimitError, UsageError
 from openmodelatlas.graph.published_count import published_count
@@ -63,6 +66,33 @@ def test_an_atlas_that_is_up_to_date_is_opened(home: Path) -> None:
 
     assert atlas.folder == before
     assert told[-1] == "tiny is up to date"
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])
+def test_an_atlas_with_a_damaged_file_is_not_up_to_date(
+    home: Path, tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    found = target.find(TINY)
+    folder = store.read(model_folder(tmp_path, TINY_MODEL)).folder
+    key = read_manifest(folder).key
+    for name in read_manifest(folder).files:
+        assert builder.up_to_date(tmp_path, found, key) is not None
+        kept = (folder / name).read_bytes()
+        harm(folder / name)
+        assert builder.up_to_date(tmp_path, found, key) is None, name
+        (folder / name).write_bytes(kept)
+
+
+def test_a_damaged_atlas_is_built_again(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    before = store.read(model_folder(tmp_path, TINY_MODEL))
+    (before.folder / "drawings.json").write_bytes(b"{}")
+
+    after = builder.build(TINY, home=tmp_path)
+
+    assert after.document == before.document
+    assert is_whole(after.folder, after.manifest)
 
 
 def test_the_bundle_tells_how_long_the_build_took(tmp_path: Path) -> None:

@@ -123,3 +123,13 @@ def read_checked(folder: Path, manifest: Manifest, name: str) -> bytes:
             advice="Build it again with `oma build --force`.",
         )
     return data
+
+
+def is_whole(folder: Path, manifest: Manifest) -> bool:
+    """Whether ``folder`` holds every file that the manifest lists, as it was written."""
+    try:
+        for name in manifest.files:
+            read_checked(folder, manifest, name)
+    except BundleError:
+        return False
+    return True

@@ -40,6 +40,7 @@ from openmodelatlas.bundle.manifest import (
     Manifest,
     describe_file,
     encode_manifest,
+    is_whole,
     read_checked,
     read_manifest,
 )
@@ -155,7 +156,7 @@ def _contents(
 def _replace(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) -> None:
     """Puts a new generation with these ``contents`` in place of the current one, unless it is there already."""
     name = manifest.digest()[:16]
-    if not _is_whole(folder / name, manifest):
+    if not _is_there(folder / name, manifest):
         name = _free_name(folder, name)
         building = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         try:
@@ -179,16 +180,12 @@ def _replace(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) ->
     _flush_folder(folder)
 
 
-def _is_whole(generation: Path, manifest: Manifest) -> bool:
+def _is_there(generation: Path, manifest: Manifest) -> bool:
     """Whether ``generation`` already holds exactly what ``manifest`` lists."""
     try:
-        if not read_manifest(generation).lists_the_same(manifest):
-            return False
-        for name in manifest.files:
-            read_checked(generation, manifest, name)
+        return read_manifest(generation).lists_the_same(manifest) and is_whole(generation, manifest)
     except BundleError:
         return False
-    return True
 
 
 def _free_name(folder: Path, name: str) -> str:
