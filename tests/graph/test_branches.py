@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from openmodelatlas.graph.branches import Coverage, Decision, enclosing_condition, outcome_of
-from openmodelatlas.graph.nodes import computed_in
+from openmodelatlas.graph.node_source import computed_in
 from openmodelatlas.graph.syntax import Condition, FileSyntax
 
 from .specimens import specimen

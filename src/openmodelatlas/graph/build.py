@@ -205,7 +205,7 @@ class _Build:
         made: list[Node] = []
         for draft, phase in zip(drafts, PHASES, strict=False):
             made.extend(maker.make(draft, phase, ownership.parameters_of(draft, flow)))
-        self._cited = maker.cited
+        self._cited = maker.source.cited
         nodes = {node.address: node for node in made}
         if len(nodes) != len(made):
             raise GraphError("Two nodes have the same address.", where="the model")

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from openmodelatlas.capture.recording import Module
 from openmodelatlas.graph.aliases import Aliases
-from openmodelatlas.graph.align import LoopSite, Site
+from openmodelatlas.graph.align import Site
 from openmodelatlas.graph.branches import Coverage, Decision, FunctionKey, function_key
-from openmodelatlas.graph.document import (
-    Branch,
-    Lines,
-    Node,
-    Port,
-    Symbol,
-    TensorFact,
-    Unreached,
-    Variation,
-)
+from openmodelatlas.graph.document import Branch, Lines, Node, Port, TensorFact, Unreached, Variation
 from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.fold import join_dimensions
 from openmodelatlas.graph.hierarchy import Draft
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.makers import TensorDraft
 from openmodelatlas.graph.naming import is_plumbing
+from openmodelatlas.graph.node_source import NodeSource
 from openmodelatlas.graph.published import Published
 from openmodelatlas.graph.repeats import repeat_of
 from openmodelatlas.graph.sizes import Sizes
-from openmodelatlas.graph.syntax import FileSyntax, position
-from openmodelatlas.graph.text import one_line
-from openmodelatlas.graph.tree import Place, Tree, starred
+from openmodelatlas.graph.syntax import FileSyntax
+from openmodelatlas.graph.tree import Tree, starred
+from openmodelatlas.graph.variations import Variations
 
-_MOST_TEXT = 400
 Phase = Literal["prefill", "decode"]
 
 
 class Nodes:
-    """Makes nodes. Everything it needs was computed before; it only looks up and writes down."""
+    """Makes nodes. Everything it needs was computed before; it only looks up and writes down.
+
+    Attributes:
+        source: where it looks up source, and which files that cites.
+    """
 
     def __init__(
         self,
@@ -50,14 +44,14 @@ class Nodes:
         coverage: Coverage,
     ) -> None:
         self._trees = trees
-        self._syntax = syntax
         self._sizes = sizes
         self._labels = labels
         self._flow = flow
         self._coverage = coverage
         self._aliases = Aliases(trees, syntax, flow)
         self._published = Published(trees, sizes.roles, sizes)
-        self.cited: set[str] = set()
+        self._variations = Variations(trees, labels, self._published)
+        self.source = NodeSource(trees, syntax, labels, flow)
 
     def make(self, root: Draft, phase: Phase, facts: Mapping[Draft, tuple[str, ...]]) -> list[Node]:
         """Nodes of everything below ``root``, tensors included, in order of execution.
@@ -89,12 +83,12 @@ class Nodes:
         inputs, outputs = self._ports(draft)
         module = self._labels.module(draft)
         leaf = draft.leaf
-        frame = self._frame(draft)
+        frame = self.source.frame(draft)
         members = tuple(sorted(set(draft.layers)))
         many = len(members) > 1 or len(draft.sites) > 1
         runs = leaf if leaf is not None else draft.running
         arguments = self._arguments(runs)
-        variations = self._variations(draft)
+        variations = self._variations.of(draft)
         return Node(
             address=self._labels.addresses[draft],
             kind=draft.kind,
@@ -107,8 +101,8 @@ class Nodes:
             count=len(draft.sites) or len(draft.layers) or 1,
             repeat=repeat_of(draft, self._trees, self._sizes, phase),
             phase=phase,
-            symbol=self._symbol(draft),
-            code=self._code(draft, frame),
+            symbol=self.source.symbol(draft),
+            code=self.source.code(draft, frame),
             function=self._function(draft, leaf),
             module=(starred(module.name) if many else module.name) if module is not None else None,
             class_name=module.class_name if module is not None else None,
@@ -141,94 +135,7 @@ class Nodes:
             return self._flow.boundary(draft)
         return self._flow.inputs(draft), self._flow.outputs(draft)
 
-    def _frame(self, draft: Draft) -> Site | None:
-        """The call whose function a node's own code is: for modules and functions itself, for others what encloses."""
-        if draft.kind == "branch":
-            return draft.frame
-        site = draft.running
-        if site is not None and site.is_call and not draft.operation:
-            return site
-        inner = draft.expression
-        if inner is None:
-            inner = next((d.expression for d in draft.walk() if d.expression is not None), None)
-        return self._flow.frame_with_code(inner) if inner is not None else None
-
-    # Source ---------------------------------------------------------------------------------------------------
-
-    def _lines(self, place: Place) -> Lines:
-        path, line, column, end_line, end_column = place
-        self.cited.add(path)
-        syntax = self._syntax[path]
-        return Lines(
-            file=path,
-            first=line,
-            last=end_line,
-            column=syntax.character_column(line, column),
-            end_column=syntax.character_column(end_line, end_column),
-        )
-
-    def _symbol(self, draft: Draft) -> Symbol | None:
-        if draft.kind in ("model", "phase"):
-            return None
-        if draft.kind == "branch":
-            return self._branch_symbol(draft)
-        shown_as_loop = draft.loop is not None and (draft.kind == "loop" or draft.site is None)
-        loop = draft.loop.members[0] if draft.loop is not None and shown_as_loop else None
-        if loop is not None and loop.loop is not None:
-            return self._loop_symbol(draft, loop)
-        site = draft.expression
-        place = self._trees[site.probe].place(site.event) if site is not None else None
-        if place is None:
-            return None
-        return Symbol(text=_short(self._syntax[place[0]].segment(place[1:])), lines=self._lines(place))
-
-    def _loop_symbol(self, draft: Draft, loop: LoopSite) -> Symbol | None:
-        site = next((inner.expression for inner in draft.walk() if inner.expression is not None), None)
-        frame = self._flow.frame_with_code(site) if site is not None else None
-        if frame is None or loop.loop is None:
-            return None
-        key = function_key(self._trees[frame.probe], ~frame.event)
-        if key is None:
-            return None
-        self.cited.add(key[0])
-        return Symbol(
-            text=_short(loop.loop.text), lines=Lines(file=key[0], first=loop.loop.header, last=loop.loop.last)
-        )
-
-    def _branch_symbol(self, draft: Draft) -> Symbol | None:
-        assert draft.decision is not None
-        assert draft.frame is not None
-        key = function_key(self._trees[draft.frame.probe], ~draft.frame.event)
-        if key is None:
-            return None
-        condition = draft.decision.condition
-        self.cited.add(key[0])
-        text = condition.test
-        node = self._syntax[key[0]].at((condition.first, condition.column, condition.last, condition.end_column))
-        if isinstance(node, ast.If):
-            outcomes = {draft.decision.outcome(number) for number in draft.layers}
-            computed = computed_in(node, other_first=outcomes == {"false"})
-            text = self._syntax[key[0]].segment(position(computed)) if computed is not None else text
-        return Symbol(text=_short(text), lines=Lines(file=key[0], first=condition.first, last=condition.last))
-
-    def _code(self, draft: Draft, frame: Site | None) -> Lines | None:
-        module = self._labels.module(draft)
-        if module is not None and module.file >= 0:
-            site = draft.site
-            assert site is not None
-            path = self._trees[site.probe].recording.files[module.file].path
-            self.cited.add(path)
-            return Lines(file=path, first=module.first_line, last=module.last_line)
-        if frame is None:
-            return None
-        recording = self._trees[frame.probe].recording
-        code_index = recording.calls[~frame.event].code
-        if code_index < 0:
-            return None
-        code = recording.codes[code_index]
-        path = recording.files[code.file].path
-        self.cited.add(path)
-        return Lines(file=path, first=code.first_line, last=code.last_line)
+    # What ran -------------------------------------------------------------------------------------------------
 
     def _function(self, draft: Draft, leaf: Site | None) -> str | None:
         if leaf is not None:
@@ -309,46 +216,6 @@ class Nodes:
             for first, last, guard in self._coverage.unreached(key, function)
         )
 
-    def _variations(self, draft: Draft) -> tuple[Variation, ...]:
-        if len(draft.sites) < 2 or draft.site is None:
-            return ()
-        found: list[Variation] = []
-        numbers = [name for name, value in self._named_arguments(draft.site).items() if type(value) is int]
-        rows = [self._named_arguments(site) for site in draft.sites] if numbers else []
-        for name in numbers:
-            values = [row.get(name) for row in rows]
-            if all(type(value) is int for value in values) and len(set(values)) > 1:
-                found.append(self._argument_variation(draft.sites, name, rows))
-        module = self._labels.module(draft)
-        if module is not None:
-            found.extend(self._attribute_variations(draft))
-        return tuple(found)
-
-    def _named_arguments(self, site: Site) -> Mapping[str, Any]:
-        recording = self._trees[site.probe].recording
-        return recording.calls[~site.event].arguments if site.is_call else recording.operations[site.event].keywords
-
-    def _argument_variation(self, sites: Sequence[Site], name: str, rows: Sequence[Mapping[str, Any]]) -> Variation:
-        """An argument that differs between members, at the published configuration where that is known."""
-        texts: list[str] = []
-        for site, row in zip(sites, rows, strict=True):
-            shown = self._published.arguments(site, {name: row[name]}).get(name, row[name])
-            if isinstance(shown, dict):
-                shown = shown.get("value") or shown.get("size") or f"{row[name]} in the probe"
-            texts.append(str(shown))
-        return Variation(what=f"argument {name}", values=tuple(texts))
-
-    def _attribute_variations(self, draft: Draft) -> list[Variation]:
-        rows: list[dict[str, Any]] = []
-        for site in draft.sites:
-            recording = self._trees[site.probe].recording
-            rows.append(self._published.attributes(recording.modules[recording.calls[~site.event].module]))
-        return [
-            Variation(what=f"attribute {name}", values=tuple(str(row.get(name)) for row in rows))
-            for name in rows[0]
-            if len({str(row.get(name)) for row in rows}) > 1
-        ]
-
     def _events(self, draft: Draft) -> int:
         members = draft.operation or (draft.sites if draft.kind in ("operation", "kernel") else [])
         return sum(len(site.instances[0]) for site in members if not site.is_call)
@@ -374,8 +241,8 @@ class Nodes:
             members=tuple(sorted(set(owner.layers))),
             count=len(members),
             phase=phase,
-            symbol=self._tensor_symbol(tensor),
-            code=self._code(owner, self._frame(owner)),
+            symbol=self.source.tensor_symbol(tensor),
+            code=self.source.code(owner, self.source.frame(owner)),
             tensor=TensorFact(
                 shape=shape,
                 dtype=dtype,
@@ -387,30 +254,6 @@ class Nodes:
                 value_note=None if recorded else "did not run in the probe whose values are kept",
             ),
         )
-
-    def _tensor_symbol(self, tensor: TensorDraft) -> Symbol | None:
-        site = tensor.line_site or tensor.site
-        place = self._trees[site.probe].place(site.event)
-        if place is None:
-            return None
-        text = tensor.variable or self._syntax[place[0]].segment(place[1:])
-        return Symbol(text=_short(text), lines=self._lines(place))
-
-
-def computed_in(node: ast.If, *, other_first: bool) -> ast.expr | None:
-    """What a statement computes in the way that ran here; in the other way, where this one only gives a new name."""
-    ways = (node.orelse, node.body) if other_first else (node.body, node.orelse)
-    values = [
-        next((inner.value for inner in way if isinstance(inner, ast.Assign | ast.AugAssign)), None) for way in ways
-    ]
-    given = [value for value in values if value is not None]
-    return next((value for value in given if not isinstance(value, ast.Name)), given[0] if given else None)
-
-
-def _short(text: str) -> str:
-    """One line, at most a few hundred characters."""
-    joined = one_line(text)
-    return joined if len(joined) <= _MOST_TEXT else f"{joined[: _MOST_TEXT - 1]}…"
 
 
 def _is_plain(value: Any) -> bool:
