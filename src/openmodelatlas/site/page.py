@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from openmodelatlas.annotation.counting import few_layers
 from openmodelatlas.annotation.knowledge import NodeKnowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.evidence.sources import EvidenceFinder
-from openmodelatlas.graph.document import Branch, Lines, Node, ParameterFact, Port
+from openmodelatlas.graph.document import Node, Port
 from openmodelatlas.graph.outcomes import branches_of
+from openmodelatlas.site.about import about_atlas, provenance
 from openmodelatlas.site.arguments import page_arguments, page_attributes
+from openmodelatlas.site.branches import BranchWriter
 from openmodelatlas.site.claimed import SourceFinder
-from openmodelatlas.site.constants import constants
 from openmodelatlas.site.describe import describe_node
-from openmodelatlas.site.dimensions import DimensionWriter, page_sizes, shape_text
+from openmodelatlas.site.dimensions import DimensionWriter, shape_text
 from openmodelatlas.site.fields import (
     Crumb,
     Page,
-    PageAtlas,
-    PageBranch,
-    PageCheck,
     PageChild,
     PageInput,
     PageLayers,
     PageOutput,
-    PageParameter,
-    PageParameters,
-    PageProvenance,
     PageRepeat,
     PageSymbol,
-    PageTensor,
     PageVariation,
 )
 from openmodelatlas.site.knowing import KnowledgeWriter, differences, mechanism, statements, with_lines
@@ -43,9 +35,9 @@ from openmodelatlas.site.neighbours import Neighbours
 from openmodelatlas.site.parts import drawings_of, knowledge_of
 from openmodelatlas.site.ports import PortWriter
 from openmodelatlas.site.source_code import CodeWriter, columns
+from openmodelatlas.site.tensors import TensorWriter
 from openmodelatlas.site.words import crumb_label, heading
 
-_SHOWN_ELEMENTS = 8
 _NOTHING = NodeKnowledge()
 
 
@@ -93,15 +85,15 @@ class PageBuilder:
         self._sources = SourceFinder(self.document, self.knowledge, atlas.lines_of, evidence)
         self._code = CodeWriter(atlas, self.document, evidence)
         self._knowing = KnowledgeWriter(self.document)
-        self._dimensions = DimensionWriter(self.document.sizes)
+        dimensions = DimensionWriter(self.document.sizes)
         self._neighbours = Neighbours(self._nodes)
-        self._ports = PortWriter(self.document, self._dimensions, self._neighbours)
+        self._ports = PortWriter(self.document, dimensions, self._neighbours)
+        self._tensors = TensorWriter(atlas, self.document, dimensions, self._neighbours)
+        self._branches = BranchWriter(self._nodes, self._neighbours)
         self.layers = Layers(self._nodes)
-        self._conditions: dict[tuple[str, str, int, int], list[Node]] = {}
         self._operations: dict[str, int] = {}
-        self._parameters: dict[tuple[str, str | None], PageParameter] = {}
         self._dtype: str | None = None
-        self._provenance = self._build_provenance()
+        self._provenance = provenance(self.document)
 
     def page(self, node: Node) -> Page:
         """The page of ``node``. Raises as :func:`build_page`."""
@@ -127,15 +119,7 @@ class PageBuilder:
             family=known.family,
             mechanism=mechanism(known.mechanism) if known.mechanism is not None else None,
             mechanisms=tuple(mechanism(item) for item in known.mechanisms),
-            parameters=PageParameters(
-                count=node.parameter_count,
-                each=node.parameter_count_each,
-                tensors=tuple(
-                    self._parameter(name, known.symbols.get(name))
-                    for name in node.parameters
-                    if name in self.document.parameters
-                ),
-            ),
+            parameters=self._tensors.parameters(node, known.symbols),
             formula=formulas[0].latex if formulas else None,
             formulas=formulas,
             inputs=inputs,
@@ -147,7 +131,7 @@ class PageBuilder:
             sources=self._sources.sources(node),
             layers=PageLayers(
                 members=node.members,
-                branches=tuple(self._branch(branch, node) for branch in branches_of(node, self._nodes)),
+                branches=tuple(self._branches.branch(branch, node) for branch in branches_of(node, self._nodes)),
             ),
             same_place=self.layers.same_place(node),
             level=self.level(node),
@@ -159,12 +143,12 @@ class PageBuilder:
             plumbing=node.plumbing,
             repeat=_repeat(node),
             variations=tuple(PageVariation(what=item.what, values=item.values) for item in node.variations),
-            tensor=self._tensor(node),
+            tensor=self._tensors.tensor(node),
             children=tuple(self._child(self._nodes[address], node) for address in node.children),
             previous=self._crumb(siblings[place - 1]) if place > 0 else None,
             next=self._crumb(siblings[place + 1]) if 0 <= place < len(siblings) - 1 else None,
             provenance=self._provenance,
-            atlas=self._about_atlas() if node.kind == "model" else None,
+            atlas=about_atlas(self.document) if node.kind == "model" else None,
             damage=self.damage,
         )
 
@@ -232,7 +216,7 @@ class PageBuilder:
             return []
         found: dict[str, PageInput] = {}
         names = {port.name for port in node.inputs}
-        for other in self._statements(node.phase, node.symbol.lines):
+        for other in self._branches.alike(node.phase, node.symbol.lines):
             for port in other.inputs:
                 if port.name in names or port.name in found or port.source != "tensor":
                     continue
@@ -276,47 +260,6 @@ class PageBuilder:
     def _count_layers(self) -> int:
         return len({number for node in self._nodes.values() for number in node.members})
 
-    def _parameter(self, name: str, latex: str | None) -> PageParameter:
-        written = self._parameters.get((name, latex))
-        if written is None:
-            fact: ParameterFact = self.document.parameters[name]
-            written = self._parameters[name, latex] = PageParameter(
-                name=fact.name,
-                aliases=fact.aliases,
-                kind=fact.kind,
-                shape=self._dimensions.shape(fact.shape),
-                dtype=fact.dtype,
-                each=fact.each,
-                count=fact.count,
-                owner=fact.owner if fact.owner in self._nodes else None,
-                readers=fact.readers,
-                latex=latex,
-            )
-        return written
-
-    def _tensor(self, node: Node) -> PageTensor | None:
-        fact = node.tensor
-        if fact is None:
-            return None
-        value = self.atlas.value(fact.value) if fact.value is not None else None
-        return PageTensor(
-            variable=fact.variable,
-            producer=fact.producer,
-            consumers=fact.consumers,
-            origin=self._neighbours.maker(node, fact.producer) if fact.producer is not None else None,
-            readers=self._neighbours.readers(node, fact.producer, fact.consumers),
-            value=fact.value,
-            value_dtype=value.dtype if value is not None else None,
-            value_shape=value.shape if value is not None else None,
-            value_start=tuple(
-                None if isinstance(item, float) and not math.isfinite(item) else item
-                for item in value.elements()[:_SHOWN_ELEMENTS]
-            )
-            if value is not None
-            else None,
-            note=fact.value_note,
-        )
-
     def _child(self, node: Node, around: Node) -> PageChild:
         ports = node.outputs
         if node.tensor is not None:
@@ -340,56 +283,6 @@ class PageBuilder:
             family=known.family,
             latex=latex,
             reads=self._ports.makers(node),
-        )
-
-    def _branch(self, branch: Branch, node: Node) -> PageBranch:
-        lines = branch.lines
-        return PageBranch(
-            test=branch.test,
-            file=lines.file,
-            lines=(lines.first, lines.last),
-            taken=branch.taken,
-            elsewhere=tuple(
-                self._neighbours.maker(node, other.address)
-                for other in self._statements(node.phase, lines)
-                if node.kind == "branch" and other.address != node.address
-            ),
-        )
-
-    def _statements(self, phase: str, lines: Lines) -> list[Node]:
-        """The branch nodes that are the statement in ``lines``, in all layers."""
-        if not self._conditions:
-            for node in self._nodes.values():
-                if node.kind == "branch" and node.symbol is not None:
-                    own = node.symbol.lines
-                    self._conditions.setdefault((node.phase, own.file, own.first, own.last), []).append(node)
-        return self._conditions.get((phase, lines.file, lines.first, lines.last), [])
-
-    def _build_provenance(self) -> PageProvenance:
-        origin = self.document.provenance
-        return PageProvenance(
-            kind=origin.source,
-            repository=origin.repository,
-            revision=origin.revision,
-            requested_revision=origin.requested_revision,
-            entry=origin.entry,
-            configuration=origin.configuration_origin,
-            passed_over=origin.preferred,
-            versions=origin.versions,
-        )
-
-    def _about_atlas(self) -> PageAtlas:
-        document = self.document
-        return PageAtlas(
-            nodes=len(document.nodes),
-            checks=tuple(PageCheck(name=item.name, passed=item.passed, detail=item.detail) for item in document.checks),
-            notes=document.notes,
-            constants=constants(self._nodes),
-            configuration=document.configuration,
-            configuration_defaults=document.configuration_defaults,
-            choices=document.provenance.choices,
-            probes=document.provenance.probes,
-            sizes=tuple(page_sizes(document)),
         )
 
 
