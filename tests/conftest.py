@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from openmodelatlas.errors import AtlasError
 # when it is imported, which no module of the tests has done yet.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
+
+# A shell starts what runs in its background with interruption ignored, and so would everything that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A mistake in annotation or drawing is noted in the atlas of a user; here it is raised, in child processes as well.
 os.environ["OMA_STRICT"] = "1"
