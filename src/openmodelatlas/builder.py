@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder
-from openmodelatlas.bundle.manifest import is_whole, read_manifest
+from openmodelatlas.bundle.manifest import is_whole
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import capture
@@ -130,8 +130,7 @@ def up_to_date(home: Path, target: Target, key: str) -> Atlas | None:
     """The atlas of ``target`` if it was built with ``key``, is whole, and its code is unchanged; else ``None``."""
     try:
         atlas = _read(model_folder(home, target.model))
-        manifest = read_manifest(atlas.folder)
-        if manifest.key != key or not is_whole(atlas.folder, manifest):
+        if atlas.manifest.key != key or not is_whole(atlas.folder, atlas.manifest):
             return None
     except BundleError:  # absent or damaged: it is built
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from openmodelatlas.bundle import kept
@@ -30,3 +32,17 @@ def test_the_largest_values_are_left_out(monkeypatch: pytest.MonkeyPatch, sizes:
     monkeypatch.setattr(kept, "BUDGET", 101)
     monkeypatch.setattr(kept, "named_values", lambda document: map(str, sizes))
     assert kept._largest_that_fits(None, Captured(sizes)) == largest  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("operands", "keys"),
+    [
+        ({}, []),
+        ({"0": {"tensor": "a", "value": "3"}}, ["3"]),
+        ({"tensor": {"tensor": "a", "value": "3"}, "list": {"tensor": "b", "value": "4"}}, ["3", "4"]),
+        ({"0": {"dict": {"tensor": {"tensor": "a", "value": "3"}, "value": {"tensor": "b", "value": None}}}}, ["3"]),
+        ({"0": {"list": [{"tensor": "a"}, {"slice": [None, {"tensor": "b", "value": "5"}, None]}]}}, ["5"]),
+    ],
+)
+def test_values_are_those_of_tensors_whatever_arguments_are_called(operands: dict[str, Any], keys: list[str]) -> None:
+    assert list(kept.operand_values(operands)) == keys

@@ -18,6 +18,7 @@ import pytest
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.bundle.manifest import describe_file, encode_manifest, is_whole, read_manifest
 from openmodelatlas.bundle.store import read, write
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.document import Document
@@ -205,8 +206,6 @@ def test_two_writes_at_once_both_succeed(tmp_path: Path) -> None:
 
 def _spoil(folder: Path, change: Any) -> None:
     """Changes ``atlas.json`` and the manifest with it, so that only the content is wrong."""
-    from openmodelatlas.bundle.manifest import describe_file, encode_manifest, read_manifest
-
     data = json.loads((folder / "atlas.json").read_bytes())
     change(data)
     encoded = json.dumps(data).encode()
@@ -236,6 +235,32 @@ def test_a_pointer_cannot_lead_elsewhere(tmp_path: Path, name: str) -> None:
     (folder / "current").write_text(name)
     with pytest.raises(BundleError, match="pointer"):
         read(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside", "/etc/passwd", "sources/../atlas.json", "sources/x.txt", "", "more.json"]
+)
+def test_a_manifest_cannot_lead_elsewhere(tmp_path: Path, name: str) -> None:
+    folder = read(build_sample(tmp_path)).folder
+    (folder.parent / "outside").write_bytes(b"there")
+    manifest = read_manifest(folder)
+    manifest.files[name] = describe_file(b"there")
+    (folder / "manifest.json").write_bytes(encode_manifest(manifest))
+    with pytest.raises(BundleError, match="no file of a bundle is called"):
+        read(folder)
+
+
+def test_a_file_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
+    atlas = read(build_sample(tmp_path))
+    assert is_whole(atlas.folder, atlas.manifest)
+    for name in atlas.manifest.files:
+        path = atlas.folder / name
+        kept = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        assert not is_whole(atlas.folder, atlas.manifest)
+        path.unlink()
+        path.write_bytes(kept)
 
 
 def test_altered_files_are_noticed_when_they_are_read(tmp_path: Path) -> None:

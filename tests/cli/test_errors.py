@@ -70,7 +70,19 @@ def test_the_models_traceback_is_shown_on_request_only(oma: Oma) -> None:
     assert quiet.returncode == verbose.returncode == 5
     assert "where: tests/corpus/tiny_transformer.py:" in quiet.stderr
     assert "raise RuntimeError" not in quiet.stderr
+    assert "  more:  --verbose shows the traceback of the model's code.\n" in quiet.stderr
+    assert "\nThe traceback of the model's code:\n  File " in verbose.stderr
     assert "raise RuntimeError" in verbose.stderr
+
+
+def test_what_a_model_printed_is_shown_on_request_only(oma: Oma) -> None:
+    quiet = oma("build", "tests.corpus.tiny_transformer:leaving")
+    verbose = oma("build", "tests.corpus.tiny_transformer:leaving", "--verbose")
+
+    assert quiet.returncode == verbose.returncode == 5
+    assert "  more:  --verbose shows what the process printed.\n" in quiet.stderr
+    assert "raceback" not in quiet.stderr + verbose.stderr
+    assert "\nWhat the process printed:\nstdout:\nfirst\nlast\n" in verbose.stderr
 
 
 def test_every_error_class_has_an_exit_code_that_the_help_tells() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.bundle.tensors import DTYPES, TensorValue
+from openmodelatlas.capture import encoded
 from openmodelatlas.capture import values as captured_values
 from openmodelatlas.capture.text import lines_of
 from openmodelatlas.graph.document import Document, Node, TensorFact
@@ -58,6 +59,13 @@ class _Keeper:
         key, reason = self.keep(given.value)
         return msgspec.structs.replace(given, value=key, value_note=reason or given.value_note)
 
+    def operands(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Encoded operands with the keys under which their values are kept; those that are not kept have none."""
+        return {name: encoded.replaced(value, self._operand) for name, value in given.items()}
+
+    def _operand(self, tensor: dict[str, Any]) -> dict[str, Any]:
+        return {**tensor, "value": self.keep(tensor["value"])[0]} if "value" in tensor else tensor
+
 
 class CapturedCode:
     """The values and code of a capture that has not been written yet, as annotation takes them."""
@@ -96,7 +104,7 @@ def with_values(document: Document, captured: captured_values.Values | None) -> 
         if node.tensor is not None:
             nodes[address] = msgspec.structs.replace(node, tensor=kept.fact(node.tensor))
         elif node.operands:
-            nodes[address] = msgspec.structs.replace(node, operands=_kept_operands(node.operands, kept))
+            nodes[address] = msgspec.structs.replace(node, operands=kept.operands(node.operands))
         else:
             nodes[address] = node
     inputs = {name: kept.fact(given) for name, given in document.inputs.items()}
@@ -107,28 +115,10 @@ def with_values(document: Document, captured: captured_values.Values | None) -> 
     return msgspec.structs.replace(document, nodes=nodes, parameters=parameters, inputs=inputs), kept.tensors
 
 
-def _kept_operands(value: Any, kept: _Keeper) -> Any:
-    """Encoded operands with the keys under which their values are kept; those that are not kept have none."""
-    if isinstance(value, dict):
-        if "tensor" in value:
-            key = kept.keep(value["value"])[0] if "value" in value else None
-            return {"tensor": value["tensor"], "value": key} if "value" in value else value
-        return {name: _kept_operands(item, kept) for name, item in value.items()}
-    return [_kept_operands(item, kept) for item in value] if isinstance(value, list) else value
-
-
-def operand_values(value: Any) -> Iterator[str]:
+def operand_values(operands: Mapping[str, Any]) -> Iterator[str]:
     """Keys of the values that encoded operands name (``Node.operands``)."""
-    if isinstance(value, dict):
-        if "tensor" in value:
-            if value.get("value") is not None:
-                yield value["value"]
-            return
-        for item in value.values():
-            yield from operand_values(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from operand_values(item)
+    for value in operands.values():
+        yield from (tensor["value"] for tensor in encoded.references(value) if tensor.get("value") is not None)
 
 
 def named_values(document: Document) -> Iterator[str]:

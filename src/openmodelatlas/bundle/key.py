@@ -46,6 +46,6 @@ def _own_code() -> str:
     digest = hashlib.sha256()
     parts = ("sources", "capture", "shapes", "graph", "catalogue", "annotation", "evidence", "drawing", "bundle")
     files = [folder / "stages.py", *(path for part in parts for path in (folder / part).rglob("*"))]
-    for path in sorted(path for path in files if path.suffix in (".py", ".md", ".json", ".yaml")):
+    for path in sorted(path for path in files if path.suffix in (".py", ".md", ".json", ".yaml", ".js")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

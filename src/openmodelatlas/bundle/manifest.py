@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import stat
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,8 @@ import msgspec
 from openmodelatlas.errors import BundleError
 
 BUNDLE_FORMAT = 2
+
+_NAME = re.compile(r"(atlas|knowledge|drawings)\.json|values\.safetensors|sources/[0-9a-f]{64}\.txt")
 
 
 class BundleFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +89,12 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         found = msgspec.json.decode(data, type=_Format).format
         if found == BUNDLE_FORMAT:
-            return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            manifest = msgspec.json.decode(data, type=Manifest)
+            strange = next((name for name in manifest.files if _NAME.fullmatch(name) is None), None)
+            if strange is not None:
+                raise ValueError(f"no file of a bundle is called {strange[:100]!r}")
+            return manifest
+    except (ValueError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(
             f"The manifest is corrupt: {error}.", where=str(path), advice="Build it again with `oma build --force`."
         ) from error
@@ -109,14 +117,15 @@ def read_checked(folder: Path, manifest: Manifest, name: str) -> bytes:
         raise BundleError(f"The bundle has no file {name}.", where=str(folder))
     path = folder.joinpath(*name.split("/"))
     try:
-        data = path.read_bytes()
+        status = path.stat()
+        data = path.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size == entry.bytes else None
     except OSError as error:
         raise BundleError(
             f"A file of the bundle cannot be read: {error.strerror}.",
             where=str(path),
             advice="Build it again with `oma build --force`.",
         ) from error
-    if describe_file(data) != entry:
+    if data is None or describe_file(data) != entry:
         raise BundleError(
             "A file of the bundle is not what was written.",
             where=str(path),

@@ -231,10 +231,10 @@ def _judge(watch: Watch, output: Path) -> None:
 
 
 def _with_output(error: CaptureError, watch: Watch) -> CaptureError:
-    """``error`` with all that is left of what the child said, which is shown on demand."""
+    """``error`` with all that is left of what the child printed, which is shown on demand."""
     said = watch.output()
     if said:
-        error.add_note(said)
+        error.add_note(f"What the process printed:\n{said}")
     return error
 
 
@@ -261,5 +261,5 @@ def _raise_failure(output: Path) -> None:
     )  # fmt: skip
     error = kind(reading.printable(failure.what), where=where, advice=advice)
     if failure.traceback:
-        error.add_note(reading.printable(failure.traceback, 20_000))
+        error.add_note(f"The traceback of the model's code:\n{reading.printable(failure.traceback, 20_000)}")
     raise error

@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import msgspec
 
+from openmodelatlas.capture.encoded import numbered
+
 RECORDING_FORMAT = 4
 
 DEEPEST = 6
@@ -264,21 +266,6 @@ class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def keywords(self) -> dict[str, Value]:
         """Encoded keyword arguments in the same way."""
         return {name: numbered(value, self.tensors) for name, value in self.form.keywords.items()}
-
-
-def numbered(value: Value, tensors: list[int]) -> Value:
-    """An argument of a form as one of an operation."""
-    if type(value) is not dict:
-        return value
-    if "tensor" in value:
-        return {"tensor": tensors[value["tensor"]]}
-    return {kind: _content(content, tensors) for kind, content in value.items()}
-
-
-def _content(content: Any, tensors: list[int]) -> Any:
-    if type(content) is list:
-        return [numbered(item, tensors) for item in content]
-    return {name: numbered(item, tensors) for name, item in content.items()} if type(content) is dict else content
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):

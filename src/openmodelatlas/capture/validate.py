@@ -2,24 +2,29 @@
 
 ``msgspec`` has already checked the types, and with them that sizes of tensors, steps and references are not too small
 and that encoded values have the form that :mod:`openmodelatlas.capture.recording` describes. What remains: no reference
-points behind its table, lines start at 1, columns at 0, and file paths stay inside. The large tables are checked as a
-whole: a recording of Kimi K2 holds 28,000 operations and six of them are checked per build; only when something is
-wrong is it looked for.
+points behind its table, lines lie in their files, columns start at 0, and file paths stay inside. The large tables are
+checked as a whole: a recording of Kimi K2 holds 28,000 operations and six of them are checked per build; only when
+something is wrong is it looked for.
 """
 
 from __future__ import annotations
 
 import operator
-import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, cast
 
+from openmodelatlas.capture import encoded
 from openmodelatlas.capture.recording import DEEPEST, RECORDING_FORMAT, Parameter, Recording, Summary
+from openmodelatlas.capture.text import lines_of
 from openmodelatlas.errors import RecordingError
 
 _ANY = 2**63
 """More than any reference: places of a form are compared with each other."""
+
+
+_LONGEST = 400
+"""Characters of a message; names, paths and shapes in it are the child's."""
 
 
 def validate(recording: Recording) -> None:
@@ -32,6 +37,7 @@ def validate(recording: Recording) -> None:
         _fail("format", f"The recording has format {recording.format}; this version reads {RECORDING_FORMAT}.")
     _probe(recording)
     _files(recording)
+    _places(recording)
     _modules_and_parameters(recording)
     _tensors(recording)
     _calls(recording)
@@ -49,7 +55,8 @@ def validate_summary(summary: Summary) -> None:
 
 
 def _fail(where: str, what: str) -> None:
-    raise RecordingError(what, where=f"recording: {where}")
+    shown, place = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in (what, where))
+    raise RecordingError(shown, where=f"recording: {place}")
 
 
 def _in_table(value: int, length: int, where: str, position: int, field: str, *, none: bool) -> None:
@@ -78,27 +85,30 @@ def _files(recording: Recording) -> None:
             _fail(f"files[{position}].path", f"The path {file.path!r} is not a plain relative one.")
         if len(file.sha256) != 64 or not set(file.sha256) <= set("0123456789abcdef"):
             _fail(f"files[{position}].sha256", "The hash is no SHA-256 in hexadecimal digits.")
-    files = len(recording.files)
+
+
+def _places(recording: Recording) -> None:
+    """Functions, expressions and classes lie in their files."""
+    lengths = [len(lines_of(file.text)) for file in recording.files]
     for position, code in enumerate(recording.codes):
-        _in_table(code.file, files, "codes", position, "file", none=False)
-        if not 1 <= code.first_line <= code.last_line:
-            _fail(f"codes[{position}]", f"Lines {code.first_line} to {code.last_line} are no range.")
+        _in_table(code.file, len(lengths), "codes", position, "file", none=False)
+        if not 1 <= code.first_line <= code.last_line <= lengths[code.file]:
+            _fail(f"codes[{position}]", f"Lines {code.first_line} to {code.last_line} are no range of its file.")
     for position, span in enumerate(recording.spans):
-        _in_table(span.file, files, "spans", position, "file", none=False)
+        _in_table(span.file, len(lengths), "spans", position, "file", none=False)
         ordered = (1, 0) <= (span.line, span.column) <= (span.end_line, span.end_column)
-        if not ordered or span.column < 0 or span.end_column < 0:
-            _fail(f"spans[{position}]", f"The span {span} is no range of characters.")
+        if not ordered or span.column < 0 or span.end_column < 0 or span.end_line > lengths[span.file]:
+            _fail(f"spans[{position}]", f"The span {span} is no range of characters of its file.")
+    for position, module in enumerate(recording.modules):
+        _in_table(module.file, len(lengths), "modules", position, "file", none=True)
+        last = lengths[module.file] if module.file >= 0 else 0
+        if not 0 <= module.first_line <= module.last_line <= last:
+            _fail(f"modules[{position}]", f"Lines {module.first_line} to {module.last_line} are no range of its file.")
 
 
 def _modules_and_parameters(recording: Recording) -> None:
-    files, tensors = len(recording.files), len(recording.tensors)
-    names = set()
-    for position, module in enumerate(recording.modules):
-        _in_table(module.file, files, "modules", position, "file", none=True)
-        if not 0 <= module.first_line <= module.last_line:
-            _fail(f"modules[{position}]", f"Lines {module.first_line} to {module.last_line} are no range.")
-        names.add(module.name)
-    if len(names) != len(recording.modules):
+    tensors = len(recording.tensors)
+    if len({module.name for module in recording.modules}) != len(recording.modules):
         _fail("modules", "Two modules have the same name.")
     parameters: Iterable[tuple[int, Parameter]] = enumerate(recording.parameters)
     for position, parameter in parameters:
@@ -146,23 +156,11 @@ def _forms(recording: Recording) -> list[int]:
         values = [*form.arguments, *form.keywords.values()]
         for value in values:
             _value(value, _ANY, "forms", position)
-        places = [place for value in values for place in _places(value)]
+        places = [place for value in values for place in encoded.tensors(value)]
         if places != list(range(len(places))):
-            _fail(f"forms[{position}]", f"The places of its tensors are {reprlib.repr(places)}, not counted from 0.")
+            _fail(f"forms[{position}]", f"The places of its tensors are {places}, not counted from 0.")
         counts.append(len(places))
     return counts
-
-
-def _places(value: Any) -> Iterator[int]:
-    """Places of the tensors in an encoded value of a form."""
-    if type(value) is dict:
-        if "tensor" in value:
-            yield value["tensor"]
-            return
-        for content in value.values():
-            parts = content.values() if type(content) is dict else content if type(content) is list else ()
-            for part in parts:
-                yield from _places(part)
 
 
 def _operations(recording: Recording, counts: Sequence[int]) -> None:
@@ -202,12 +200,11 @@ def _value(value: Any, tensors: int, where: str, position: int) -> None:
     if type(value) is dict:
         number = value.get("tensor", tensors)
         if (number >= tensors or len(value) > 1) and not _is_encoded(value, tensors, DEEPEST):
-            shown = reprlib.repr(value)
-            _fail(f"{where}[{position}]", f"A value is not encoded as the format says, or no tensor: {shown}")
+            _fail(f"{where}[{position}]", f"A value is not encoded as the format says, or no tensor: {value}")
 
 
 def _is_encoded(value: Any, tensors: int, levels: int) -> bool:
-    """Whether a value has one key, or ``length`` as another one, at most ``levels``, and no tensor behind the last."""
+    """Whether a value has one kind (and ``length``), is at most ``levels`` deep, and no tensor lies behind the last."""
     if type(value) is not dict:
         return True
     number = value.get("tensor")

@@ -151,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def tell(error: AtlasError, *, verbose: bool) -> None:
-    """Prints what is wrong, where, and what to do, on standard error; with ``verbose`` also the model's traceback."""
+    """Prints what is wrong, where, and what to do, on standard error; with ``verbose`` also its notes."""
     click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(error.what, err=True)
     if error.where:
@@ -159,11 +159,10 @@ def tell(error: AtlasError, *, verbose: bool) -> None:
     if error.advice:
         click.echo(f"  next:  {error.advice}", err=True)
     notes: list[str] = getattr(error, "__notes__", [])
-    if notes and verbose:
-        click.echo("\nTraceback of the model's code:", err=True)
-        click.echo("\n".join(notes), err=True)
-    elif notes:
-        click.echo("  more:  --verbose shows the traceback of the model's code.", err=True)
+    for note in notes:
+        heading = note.partition(":\n")[0]
+        more = f"  more:  --verbose shows {heading[:1].lower()}{heading[1:]}."
+        click.echo(f"\n{note}" if verbose else more, err=True)
 
 
 def _tell_bug(error: Exception, *, verbose: bool) -> None:

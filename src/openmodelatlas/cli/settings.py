@@ -32,7 +32,7 @@ def verbose_option() -> click.Option:
         is_flag=True,
         expose_value=False,
         callback=note,
-        help="Show the traceback of the model's code, or of a bug, with an error.",
+        help="Show more with an error: the traceback of the model's code, what it printed, or a bug.",
     )
 
 

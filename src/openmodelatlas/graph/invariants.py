@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from openmodelatlas.capture import encoded
 from openmodelatlas.errors import GraphError
 from openmodelatlas.graph.document import Document, Node
 from openmodelatlas.shapes.dimension import DataDependent
@@ -52,18 +52,8 @@ def _ports(document: Document) -> Iterator[Fault]:
 
 
 def _operands(document: Document) -> Iterator[Fault]:
-    def named(value: Any) -> Iterator[str]:
-        if isinstance(value, dict):
-            if isinstance(value.get("tensor"), str):
-                yield value["tensor"]
-            else:
-                value = list(value.values())
-        if isinstance(value, list):
-            for item in value:
-                yield from named(item)
-
     for address, node in document.nodes.items():
-        for tensor in named(list(node.operands.values())):
+        for tensor in (name for value in node.operands.values() for name in encoded.tensors(value)):
             if not (tensor in document.nodes or tensor in document.parameters or tensor in document.inputs):
                 yield address, f"it reads {tensor!r}, which is no tensor"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from openmodelatlas.capture import encoded
 from openmodelatlas.capture.recording import Module
 from openmodelatlas.graph.aliases import Aliases
 from openmodelatlas.graph.align import Site
@@ -168,15 +169,11 @@ class Nodes:
             return {}
         operation = self._trees[site.probe].recording.operations[site.event]
         named = {str(index): value for index, value in enumerate(operation.arguments)} | operation.keywords
-        return {name: self._with_names(value, site.probe) for name, value in named.items() if _holds_tensor(value)}
-
-    def _with_names(self, value: Any, probe: int) -> Any:
-        """An encoded value with names in place of the numbers of tensors."""
-        if isinstance(value, dict):
-            if "tensor" in value:
-                return self._flow.operand(probe, value["tensor"])
-            return {key: self._with_names(item, probe) for key, item in value.items()}
-        return [self._with_names(item, probe) for item in value] if isinstance(value, list) else value
+        return {
+            name: encoded.replaced(value, lambda reference: self._flow.operand(site.probe, reference["tensor"]))
+            for name, value in named.items()
+            if any(encoded.references(value))
+        }
 
     def _attributes(self, module: Module | None, variations: Sequence[Variation]) -> dict[str, Any]:
         """Attributes of a module that are the same in all members; the others are variations."""
@@ -264,9 +261,3 @@ def _is_plain(value: Any) -> bool:
             return all(_is_plain(element) for element in value["list"])
         return "dict" not in value and "object" not in value and "module" not in value
     return True
-
-
-def _holds_tensor(value: Any) -> bool:
-    if isinstance(value, dict):
-        return "tensor" in value or any(_holds_tensor(item) for item in value.values())
-    return isinstance(value, list) and any(_holds_tensor(item) for item in value)

@@ -346,6 +346,34 @@ print((inspect.getmodule, inspect.getframeinfo) == plain, inspect.getmodule(othe
     ]
 
 
+def test_inspection_is_quick_in_its_own_thread_only() -> None:
+    program = """
+import inspect, sys, threading
+from openmodelatlas.capture.child.inspection import quick_inspection
+plain = inspect.getmodule, inspect.getframeinfo
+inside, go_on = threading.Barrier(3), [threading.Event(), threading.Event()]
+def within(number):
+    with quick_inspection(), quick_inspection():
+        inside.wait()
+        go_on[number].wait()
+        print(inspect.getframeinfo(inspect.currentframe()).code_context)
+threads = [threading.Thread(target=within, args=[number]) for number in range(2)]
+for thread in threads:
+    thread.start()
+inside.wait()
+layer, frames = torch.nn.Linear(1, 1), []
+layer.register_forward_hook(lambda *_: frames.append(sys._getframe(1)))
+layer(torch.ones(1))
+here = lambda: inspect.getframeinfo(frames[0]).code_context
+print(here() is not None)
+for number in (0, 1):
+    go_on[number].set()
+    threads[number].join()
+    print(here() is not None, (inspect.getmodule, inspect.getframeinfo) == plain)
+"""
+    assert _said(program) == ["True", "None", "True", "False", "None", "True", "True"]
+
+
 def test_kernels_are_there_unless_they_are_to_be_left_out() -> None:
     program = f"""
 import sys

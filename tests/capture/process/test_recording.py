@@ -39,7 +39,7 @@ def small(operations: int = 2) -> dict[str, Any]:
             "dtype": "float32",
             "seed": 1,
         },
-        "files": [{"path": "modeling.py", "origin": "source", "package": "", "sha256": HASH, "text": "x + y\n"}],
+        "files": [{"path": "modeling.py", "origin": "source", "package": "", "sha256": HASH, "text": "x + y\n" * 9}],
         "codes": [{"file": 0, "name": "forward", "first_line": 1, "last_line": 9}],
         "spans": [[0, 1, 0, 1, 5]],
         "modules": [
@@ -162,10 +162,13 @@ WRONG = [
     (("files", 0, "sha256"), "abc", r"files\[0\].sha256"),
     (("codes", 0, "file"), 1, r"codes\[0\].file"),
     (("codes", 0, "first_line"), 0, r"codes\[0\]"),
+    (("codes", 0, "last_line"), 11, r"codes\[0\]"),
     (("spans", 0), [0, 0, 0, 1, 5], r"spans\[0\]"),
+    (("spans", 0), [0, 1, 0, 11, 5], r"spans\[0\]"),
     (("spans", 0), [0, 2, 0, 1, 5], r"spans\[0\]"),
     (("spans", 0), [-1, 1, 0, 1, 5], r"spans\[0\].file"),
     (("modules", 0, "file"), 7, r"modules\[0\].file"),
+    (("modules", 0, "last_line"), 11, r"modules\[0\]"),
     (("parameters", 0, "tensor"), 4, r"parameters\[0\].tensor"),
     (("parameters", 0, "shape"), [-3], r"parameters\[0\].shape"),
     (("tensors", 0), [[2, -3], "float32", "input", -1, "x", -1], r"tensors\[0\].shape"),
@@ -223,6 +226,22 @@ def test_any_json_is_accepted_or_refused_with_our_error(value: Any) -> None:
         assert isinstance(value, list | dict)
     else:
         assert isinstance(value, int | str | None) or (isinstance(value, dict) and len(value) == 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("parameters", 0, "shape"), [-1] * 300_000),
+        (("files", 0, "path"), "../" * 100_000),
+        (("probe", "name"), "." * 300_000),
+        (("probe", "sizes"), {"x" * 300_000: -1}),
+        (("forms", 0, "keywords"), {"a": {"dict": {"x" * 300_000: {"tensor": 3}}, "length": 1}}),
+    ],
+)
+def test_messages_are_short_however_long_the_fault_is(path: tuple[Any, ...], value: Any) -> None:
+    with pytest.raises(RecordingError) as caught:
+        validate.validate(decoded(changed(small(), path, value)))
+    assert len(str(caught.value)) < 1000
 
 
 def test_deep_nesting_is_refused() -> None:

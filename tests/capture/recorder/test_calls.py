@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -53,6 +54,42 @@ def test_trace_and_steps_follow_loops_and_branches():
     assert [o.step for o in seen.recording.operations] == [3, 6, 9, 12, 14]
     assert call.arguments == {"x": {"tensor": 0}, "count": 4}
     assert numbers(call.result) == seen.operation("exp").outputs
+
+
+class OtherText(nn.Module):
+    """Runs functions whose code names a file that does not have it."""
+
+    def __init__(self, filename: str, text: str) -> None:
+        super().__init__()
+        self.names: dict = {}
+        exec(compile(text, filename, "exec"), self.names)
+
+    def forward(self, x):
+        return self.names["double"](x).exp()
+
+
+DOUBLE = "def double(x):\n    return x * 2"
+
+
+@pytest.mark.parametrize(
+    ("filename", "text"),
+    [
+        (__file__, "\n" * 100_000 + DOUBLE),
+        (__file__, f"{DOUBLE} * \\\n" + "\\\n" * 100_000 + "1"),
+        (str(Path(__file__).parent / "not_there.py"), DOUBLE),
+        ("not_there.py", DOUBLE),
+        ("", DOUBLE),
+    ],
+    ids=["below the end", "over the end", "no such file", "relative", "no name"],
+)
+def test_code_that_its_file_does_not_have_is_shown_where_it_is_called(filename: str, text: str) -> None:
+    seen = checked(OtherText(filename, text), torch.rand(2))
+    assert {seen.text(o.span) for o in seen.recording.operations} == {
+        'self.names["double"](x)',
+        'self.names["double"](x).exp()',
+    }
+    assert [call.name for call in seen.recording.calls] == ["forward"]
+    assert [note for note in seen.notes if "double was compiled from other text" in note] or not filename
 
 
 def helper(x, *rest, scale, **options):

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from openmodelatlas.capture.child.layer_kinds import list_element, tensor_numbers
+from openmodelatlas.capture import encoded
+from openmodelatlas.capture.child.layer_kinds import list_element
 
 from .recording_of import Seen, record
 
@@ -216,7 +217,7 @@ def test_what_kept_operations_read_is_kept():
     for operation in seen.recording.operations:
         layer = layer_of(seen, operation.call)
         if layer is None or layer in kept:
-            read = [n for v in (*operation.arguments, *operation.keywords.values()) for n in tensor_numbers(v)]
+            read = [n for v in (*operation.arguments, *operation.keywords.values()) for n in encoded.tensors(v)]
             assert all(str(number) in seen.values for number in (*read, *operation.outputs))
     (last,) = seen.operations("exp")
     assert torch.equal(seen.value(last.arguments[0]["tensor"]).exp(), seen.value(last.outputs[0]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from openmodelatlas.annotation.operation_table import OPERATIONS
 from openmodelatlas.annotation.operations import name_arguments, operation_name
+from openmodelatlas.capture import encoded
 from openmodelatlas.graph.document import Document, Node, TensorFact
 
 _PASSED = frozenset({"dropout", "contiguous", "clone", "detach", "alias"})
@@ -283,17 +284,5 @@ def _is_list_of_tensors(value: Any) -> bool:
 
 def _tensors(node: Node) -> Iterator[tuple[str, str, str | None]]:
     """Argument, name and value key of every tensor among the operands, in the order of the call."""
-
-    def inside(name: str, value: Any) -> Iterator[tuple[str, str, str | None]]:
-        if isinstance(value, dict):
-            if "tensor" in value:
-                yield name, value["tensor"], value.get("value")
-            else:
-                for inner in value.values():
-                    yield from inside(name, inner)
-        elif isinstance(value, list):
-            for inner in value:
-                yield from inside(name, inner)
-
     for name, value in _merged({}, node.operands).items():
-        yield from inside(name, value)
+        yield from ((name, tensor["tensor"], tensor.get("value")) for tensor in encoded.references(value))

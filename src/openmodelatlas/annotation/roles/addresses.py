@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from openmodelatlas.annotation.knowledge import Formula, Knowledge, NodeKnowledge, Term
+from openmodelatlas.capture import encoded
 from openmodelatlas.graph.document import Document, Node, ParameterFact, Port, TensorFact
 from openmodelatlas.graph.naming import slug, unique
 
@@ -112,18 +113,11 @@ class _Renaming:
             outputs=tuple(self._port(port) for port in node.outputs),
             parameters=tuple(self._names.get(name, name) for name in node.parameters),
             tensor=None if node.tensor is None else self._tensor(node.tensor),
-            operands={name: self._operand(value) for name, value in node.operands.items()},
+            operands={name: encoded.replaced(value, self._operand) for name, value in node.operands.items()},
         )
 
-    def _operand(self, value: Any) -> Any:
-        """An encoded argument with the names of its tensors under the new addresses."""
-        if isinstance(value, list):
-            return [self._operand(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        if isinstance(value.get("tensor"), str):
-            return value | {"tensor": self._one(value["tensor"])}
-        return {name: self._operand(item) for name, item in value.items()}
+    def _operand(self, tensor: dict[str, Any]) -> dict[str, Any]:
+        return tensor | {"tensor": self._one(tensor["tensor"])}
 
     def _port(self, port: Port) -> Port:
         named = port.source in ("parameter", "buffer")

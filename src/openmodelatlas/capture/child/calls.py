@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, Protocol
 
@@ -10,19 +11,27 @@ import torch
 
 from openmodelatlas.capture.child.encode import Encoder
 from openmodelatlas.capture.child.frames import is_model_file, is_module_file
-from openmodelatlas.capture.child.spans import RunningCode, SpanTable
+from openmodelatlas.capture.child.spans import RunningCode, SpanTable, is_of_its_file
 from openmodelatlas.capture.recording import Call, Phase
 
 CallKind = Literal["module", "function", "kernel"]
-RunningKind = Literal["module", "function", "kernel", "import"]
+RunningKind = CallKind | Literal["import"]
 """Imports are on the stack while they run, and never recorded."""
 
 ATTRIBUTE_ACCESS = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
 """Functions behind ``a.b``: never calls of their own (configurations run them thousands of times)."""
 
+_IMPORT_SYSTEM = "<frozen importlib"
+"""How the names of the files begin in which Python finds, loads and runs modules."""
+
 REPLACED = "The model's code replaced the trace function; lines and calls until the next operation are missing."
 
+OTHER_TEXT = (
+    "{} was compiled from other text than that of the file that it names; its operations are shown where it is called."
+)
 
+
+@dataclass(slots=True, eq=False)
 class RunningCall:
     """A call while it runs and afterwards; fields as in :class:`openmodelatlas.capture.recording.Call`.
 
@@ -31,45 +40,26 @@ class RunningCall:
         frame: its frame while it runs (or is suspended, for generators).
         outer: span of the innermost expression of model code that led here.
         inside_module: whether some enclosing call is a module's.
+        index: its number, -1 for imports.
     """
 
-    __slots__ = (
-        "arguments",
-        "code",
-        "frame",
-        "index",
-        "inside_module",
-        "kind",
-        "module",
-        "name",
-        "order",
-        "outer",
-        "parent",
-        "phase",
-        "result",
-        "running",
-        "site",
-        "step",
-        "trace",
-    )
-
-    index: int
-    order: int
-    parent: int
     kind: RunningKind
-    code: int
-    name: str
-    module: int
-    site: int
-    step: int
-    phase: Phase
-    arguments: dict[str, Any]
-    result: Any
-    trace: list[int]
-    running: RunningCode | None
-    frame: FrameType | None
-    outer: int
-    inside_module: bool
+    name: str = ""
+    module: int = -1
+    code: int = -1
+    running: RunningCode | None = None
+    frame: FrameType | None = None
+    index: int = -1
+    order: int = -1
+    phase: Phase = "prefill"
+    parent: int = -1
+    site: int = -1
+    outer: int = -1
+    step: int = 0
+    inside_module: bool = False
+    arguments: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    trace: list[int] = field(default_factory=list)
 
     def recorded(self) -> Call:
         """The finished call as data."""
@@ -88,10 +78,6 @@ class RunningCall:
             result=self.result,
             trace=self.trace,
         )
-
-
-_IMPORT_SYSTEM = "<frozen importlib"
-"""How the names of the files begin in which Python finds, loads and runs modules."""
 
 
 class LayerObserver(Protocol):
@@ -132,11 +118,14 @@ class CallTracer:
         self.layers: LayerObserver | None = None
 
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """The global trace function: decides once per code object, costs one dictionary look-up afterwards."""
+        """The global trace function: decides once per code object, costs a look-up in a dictionary afterwards.
+
+        But for imports, which are followed by their frames.
+        """
         try:
             running = self._codes[id(frame.f_code)]
         except KeyError:
-            if self._is_importing(frame):
+            if self._settled_in_import(frame):
                 return None
             if frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
                 return self._enter_import(frame)
@@ -148,7 +137,9 @@ class CallTracer:
     def _classify(self, code: CodeType) -> RunningCode | None:
         running = None
         if is_model_file(code.co_filename):
-            if code.co_name not in ATTRIBUTE_ACCESS:
+            if not is_of_its_file(code):
+                self.note(OTHER_TEXT.format(code.co_qualname))
+            elif code.co_name not in ATTRIBUTE_ACCESS:
                 running = self._spans.add(code)
         elif code.co_name == "forward" and is_module_file(code.co_filename):
             running = RunningCode(code, -1, -1)
@@ -184,8 +175,8 @@ class CallTracer:
         call.arguments = {name: encode(values[name], found, caches) for name in names}
         return self._local
 
-    def _is_importing(self, frame: FrameType) -> bool:
-        """Whether ``frame`` starts to run below an import."""
+    def _settled_in_import(self, frame: FrameType) -> bool:
+        """Whether ``frame`` starts to run below an import, once calls that have ended are closed."""
         if not self.stack or self.stack[-1].kind != "import":
             return False
         call = self.settle(frame.f_back)
@@ -193,34 +184,20 @@ class CallTracer:
 
     def _enter_import(self, frame: FrameType) -> Any:
         """Something is imported: until that is done, nothing that runs is of the model's computation."""
-        call = RunningCall()
-        call.kind = "import"
-        call.module = -1
-        call.running = None
-        call.trace = []
-        call.frame = frame
-        call.inside_module = True
-        self.stack.append(call)
+        self.stack.append(RunningCall("import", frame=frame, inside_module=True))
         frame.f_trace_lines = False
         return self._local
 
     def begin(self, kind: CallKind, name: str, running: RunningCode | None, module: int) -> RunningCall:
         """Open a call below the innermost running one."""
-        call = RunningCall()
+        call = RunningCall(kind, name, module, running.index if running is not None else -1)
         call.index = len(self.calls)
         call.order = self.order
-        self.order += 1
-        call.kind = kind
-        call.running = running if running is not None and running.index >= 0 else None
-        call.code = running.index if running is not None else -1
-        call.name = name
-        call.module = module
         call.phase = self.phase
-        call.arguments = {}
-        call.result = None
-        call.trace = []
-        call.frame = None
-        if call.running is None and module >= 0:
+        self.order += 1
+        if running is not None and running.index >= 0:
+            call.running = running
+        elif module >= 0:
             call.name = self._encoder.module_classes[module]
         if self.stack:
             parent = self.stack[-1]
@@ -229,10 +206,6 @@ class CallTracer:
             call.inside_module = parent.inside_module or parent.kind == "module"
             call.site = self.site(parent)[0] if parent.running is not None else -1
             call.outer = call.site if parent.running is not None else parent.outer
-        else:
-            call.parent = call.site = call.outer = -1
-            call.step = 0
-            call.inside_module = False
         self.calls.append(call)
         self.stack.append(call)
         if module >= 0 and self.layers is not None:

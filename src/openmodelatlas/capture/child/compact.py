@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
+from openmodelatlas.capture import encoded
+from openmodelatlas.capture.encoded import numbered
 from openmodelatlas.capture.recording import Recording, Tensor
 
 
@@ -47,7 +48,6 @@ def _renumbered(recording: Recording, kept: list[int]) -> Recording:
     parameters = {
         old: new for new, old in enumerate(i for i, p in enumerate(recording.parameters) if p.tensor in tensors)
     }
-    encoded = _Renumbering(tensors)
     return msgspec.structs.replace(
         recording,
         parameters=[
@@ -58,8 +58,8 @@ def _renumbered(recording: Recording, kept: list[int]) -> Recording:
         calls=[
             msgspec.structs.replace(
                 call,
-                arguments=encoded.values(call.arguments),
-                result=encoded.value(call.result),
+                arguments={name: numbered(value, tensors) for name, value in call.arguments.items()},
+                result=numbered(call.result, tensors),
             )
             for call in recording.calls
         ],
@@ -67,7 +67,7 @@ def _renumbered(recording: Recording, kept: list[int]) -> Recording:
             msgspec.structs.replace(
                 operation,
                 tensors=[tensors[number] for number in operation.tensors],
-                result=encoded.value(operation.result),
+                result=numbered(operation.result, tensors),
                 outputs=[tensors[number] for number in operation.outputs],
                 writes=[tensors[number] for number in operation.writes] if operation.writes else operation.writes,
             )
@@ -95,45 +95,11 @@ def _referenced(recording: Recording) -> set[int]:
     for operation in recording.operations:
         found.update(operation.writes)
         found.update(operation.tensors)
-        _collect((operation.result,), found)
+        found.update(encoded.tensors(operation.result))
     for call in recording.calls:
-        _collect(call.arguments.values(), found)
-        _collect((call.result,), found)
+        for value in (*call.arguments.values(), call.result):
+            found.update(encoded.tensors(value))
     for number, tensor in enumerate(recording.tensors):
         if tensor.base >= 0 and (number in found or tensor.origin not in ("parameter", "buffer")):
             found.add(tensor.base)
     return found
-
-
-def _collect(values: Iterable[Any], found: set[int]) -> None:
-    """Adds the numbers of the tensors in encoded values."""
-    for value in values:
-        if type(value) is dict:
-            if "tensor" in value:
-                found.add(value["tensor"])
-                continue
-            for content in value.values():
-                if type(content) is list:
-                    _collect(content, found)
-                elif type(content) is dict:
-                    _collect(content.values(), found)
-
-
-class _Renumbering:
-    def __init__(self, tensors: Mapping[int, int]) -> None:
-        self.tensors = tensors
-
-    def values(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self.value(value) for name, value in values.items()}
-
-    def value(self, value: Any) -> Any:
-        if type(value) is not dict:
-            return value
-        if "tensor" in value:
-            return {"tensor": self.tensors[value["tensor"]]}
-        return {kind: self._content(content) for kind, content in value.items()}
-
-    def _content(self, content: Any) -> Any:
-        if type(content) is list:
-            return [self.value(item) for item in content]
-        return self.values(content) if type(content) is dict else content

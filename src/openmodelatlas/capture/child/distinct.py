@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from openmodelatlas.capture import encoded
 from openmodelatlas.capture.child.calls import RunningCall
-from openmodelatlas.capture.child.layer_kinds import LayerKinds, LayerRun, Position, list_element, tensor_numbers
+from openmodelatlas.capture.child.layer_kinds import LayerKinds, LayerRun, Position, list_element
 from openmodelatlas.capture.child.tensors import TensorTable
 from openmodelatlas.capture.recording import Form, Operation, Parameter
 
@@ -118,7 +119,7 @@ class DistinctLayers:
         if self._families.setdefault(kind, _Family()).is_new(numbers):
             self._kept.add((run.layers, run.index))
             return
-        handed_on = set(tensor_numbers(call.result))
+        handed_on = set(encoded.tensors(call.result))
         self._tensors.drop([n for n in range(run.first_tensor, self._tensors.count) if n not in handed_on])
         self._dropped.append((run.first_operation, len(self._operations)))
 

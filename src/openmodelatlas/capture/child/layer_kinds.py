@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from openmodelatlas.capture import encoded
 from openmodelatlas.capture.child.calls import RunningCall
 from openmodelatlas.capture.child.tensors import TensorTable
-from openmodelatlas.capture.recording import Form, Operation, Parameter, Phase, numbered
+from openmodelatlas.capture.recording import Form, Operation, Parameter, Phase
 
 Position = tuple[int, int]
 """A whole-number argument: number of the expression or call, and which of its arguments it is."""
@@ -38,19 +39,6 @@ def list_element(name: str) -> tuple[str, int] | None:
 @functools.cache
 def _without_indices(name: str) -> str:
     return _INDEX.sub("*", name)
-
-
-def tensor_numbers(value: Any) -> Iterator[int]:
-    """Numbers of all tensors in an encoded value."""
-    if isinstance(value, dict):
-        if "tensor" in value:
-            yield value["tensor"]
-            return
-        for part in value.values():
-            yield from tensor_numbers(part)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from tensor_numbers(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +98,7 @@ class LayerKinds:
         arguments = {
             number: name
             for name, value in run.call.arguments.items()
-            for number in tensor_numbers(value)
+            for number in encoded.tensors(value)
             if number >= 0
         }
         seen: dict[int, Sequence[Any] | None] = {}
@@ -121,7 +109,7 @@ class LayerKinds:
             if form.is_plain:
                 told = form.settings, tuple([origins[number] for number in operation.tensors])
             else:
-                told = None, origins.of([numbered(value, operation.tensors) for value in form.values])
+                told = None, origins.of([encoded.numbered(value, operation.tensors) for value in form.values])
             self._note(seen, ("operation", form.maker, form.names, told), form.values)
             for number in operation.outputs:
                 origins[number] = form.here
@@ -215,7 +203,7 @@ def _is_tensor(value: Any) -> bool:
 def _is_collection(value: Any) -> bool:
     if type(value) is not dict or "tensor" in value:
         return False
-    return "list" in value or "dict" in value or next(tensor_numbers(value), None) is not None
+    return "list" in value or "dict" in value or next(encoded.tensors(value), None) is not None
 
 
 class _Origins(dict[int, Hashable]):

@@ -60,9 +60,7 @@ class RunningCode:
         self.file = file
         self.receiver = names[0] if code.co_argcount else ""
         self.arguments = tuple(n for i, n in enumerate(names) if not (i == 0 and n in {"self", "cls"}) and n[0] != ".")
-        self.generator = bool(
-            code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-        )
+        self.generator = bool(code.co_flags & _SUSPENDED)
         self.is_forward = code.co_name == "forward"
         self.sites: dict[int, tuple[int, bool]] = {}
 
@@ -148,6 +146,17 @@ def _evaluated(instructions: bytes, offset: int, positions: list[Position]) -> i
         while offset > 0 and instructions[offset] in _FILLERS:
             offset -= 2
     return offset
+
+
+def is_of_its_file(code: CodeType) -> bool:
+    """Whether the file that ``code`` names is there, and as long as it says.
+
+    A program can compile any text under any name.
+    """
+    try:
+        return _last_instruction_line(code) <= len(file_lines(code.co_filename))
+    except OSError:
+        return False
 
 
 def last_line(code: CodeType) -> int:

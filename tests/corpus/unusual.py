@@ -1,0 +1,52 @@
+"""Models that do what few do, and nothing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+NAMES: dict[str, object] = {}
+exec(compile("\n" * 10_000 + "def double(x):\n    return x * 2", __file__, "exec"), NAMES)
+
+
+class OtherText(nn.Module):
+    """Runs a function that was compiled from text under the name of this file, on a line that it does not have."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return NAMES["double"](self.project(x))  # type: ignore[operator,no-any-return]
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, x: torch.Tensor, given: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return x + self.project(given["tensor"])
+
+
+class NamedTensor(nn.Module):
+    """Hands its layers a tensor under the name by which recordings know tensors, and other such names."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(hidden_size) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x, {"tensor": x * 2, "list": x})
+        return torch.split(tensor=x, split_size_or_sections=1)[0]
+
+
+def other_text(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
+    return OtherText(hidden_size), (torch.randn(2, 5, hidden_size),)
+
+
+def named_tensor(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
+    return NamedTensor(hidden_size), (torch.randn(2, 5, hidden_size),)
