@@ -64,7 +64,8 @@ def build(
 
     Raises:
         UsageError: nothing is called that, or the options do not fit.
-        SourceError, TrustError, CaptureError, ShapeError, GraphError, BundleError: see ``openmodelatlas.errors``.
+        SourceError, TrustError, CaptureError, ShapeError, GraphError, CatalogueError, DrawingError, BundleError: see
+            ``openmodelatlas.errors``.
     """
     report = progress or _report_nothing
     folder = default_home() if home is None else home

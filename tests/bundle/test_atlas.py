@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from openmodelatlas.bundle.atlas import Atlas
@@ -69,8 +70,10 @@ def test_iteration_children_parents_and_search(atlas: Atlas) -> None:
     assert [node.address for node in atlas.parents(softmax)] == ["", "layers", "layers/dense", "layers/dense/self-attn"]
     assert softmax in atlas.children("layers/dense/self-attn")
     assert softmax in atlas.find("TORCH.SOFTMAX")
-    assert "layers" in atlas
-    assert "layer" not in atlas
+    for name in ("layers", "model.layers.0.self_attn", next(iter(atlas.document.parameters)), softmax):
+        assert name in atlas
+    for name in ("layer", "model.layers.99", 3, None, msgspec.structs.replace(softmax, title="other")):
+        assert name not in atlas
 
 
 def test_texts_are_those_of_the_source(atlas: Atlas) -> None:

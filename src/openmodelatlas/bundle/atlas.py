@@ -14,7 +14,7 @@ from openmodelatlas.bundle.resolve import close_matches, resolve
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue
 from openmodelatlas.capture.text import lines_of
 from openmodelatlas.drawing.drawing import Drawings
-from openmodelatlas.errors import BundleError
+from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.document import Document, Lines, Node
 
 
@@ -46,8 +46,14 @@ class Atlas:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.document.nodes.values())
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.document.nodes
+    def __contains__(self, item: object) -> bool:
+        """Whether a node is one of these, or indexing with a name gives one."""
+        if isinstance(item, Node):
+            return self.document.nodes.get(item.address) == item
+        try:
+            return isinstance(item, str) and self[item] is not None
+        except UsageError:
+            return False
 
     def __getitem__(self, name: str) -> Node:
         """The node with this address, module name or parameter name; see :func:`openmodelatlas.bundle.resolve.resolve`.

@@ -16,7 +16,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         seconds: wall-clock seconds for the whole child.
         memory_bytes: address-space-independent limit on resident memory of the child and what it starts, in bytes.
         processes: processes and threads it may start beyond those of torch itself.
-        output_bytes: bytes on standard output and error together, and bytes written into the output folder.
+        output_bytes: bytes that it may print (what it reports of its progress included), and again bytes that it may
+            write (into the output folder and its own scratch folder).
     """
 
     seconds: float = 900.0

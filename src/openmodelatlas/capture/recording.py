@@ -14,9 +14,8 @@ strings as they are; a tensor as ``{"tensor": number}``; sequences as ``{"list":
 ``{"dict": {name: value}}``, both with their whole ``"length"`` beside it where only the beginning is kept; a
 non-finite float as ``{"float": "inf"}``; a dtype as ``{"dtype": "float32"}``; a slice as
 ``{"slice": [start, stop, step]}``; the ellipsis as ``{"ellipsis": true}``; a module as ``{"module": name}``; anything
-else as ``{"object": "qualified.TypeName"}`` (objects are searched one level deep for tensors only where they are
-caches or ModelOutputs: those become ``{"dict": …}``), and so are sequences, mappings and slices that lie deeper than
-:data:`DEEPEST`.
+else as ``{"object": "qualified.TypeName"}``. Caches and dataclasses that hold tensors are mappings of their attributes;
+other objects are not looked into. Sequences, mappings and slices that lie deeper than :data:`DEEPEST` are objects too.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ Exit codes:
   3    a source could not be read
   4    code would run that nobody has said to trust
   5    running the model's code failed
-  6    dimensions or the graph contradict each other
-  7    an atlas could not be written or read
+  6    dimensions, the graph or the catalogue contradict themselves
+  7    an atlas could not be written, read or drawn
   70   a bug of this program
   130  stopped by Ctrl-C (143: by the system, 141: the reader of the output went away)
 """

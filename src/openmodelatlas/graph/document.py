@@ -211,7 +211,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         branches: conditions that layers take differently, in this node's own function.
         unreached: lines no layer reached, in this node's own function.
         variations: differences between members.
-        events: number of recorded events (of all members and probes' first) that this node alone accounts for.
+        events: number of operations of the first probe that this node alone stands for, in all its members.
     """
 
     address: str

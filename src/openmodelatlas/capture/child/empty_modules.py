@@ -142,10 +142,13 @@ def _left_out(module: ModuleType) -> LeftOut:
 
 
 class Finder(MetaPathFinder):
-    """Finds modules empty, and lets a module of such a package wait for the package if it would miss the rest."""
+    """Finds modules empty, and lets a module of such a package wait for the package if it would miss the rest.
+
+    Args:
+        modules: those that it finds empty.
+    """
 
     def __init__(self, modules: Sequence[LeftOut]) -> None:
-        """Args: modules: which it finds empty."""
         self._modules = {module.name: module for module in modules}
         self._along = {package: module.name for module in modules for package in module.along}
 
