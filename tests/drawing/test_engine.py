@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Knowledge, NodeKnowledge, Statement, Term
+from openmodelatlas.annotation.markup import without_marks
 from openmodelatlas.drawing import engine as module
 from openmodelatlas.drawing.draw import draw
 from openmodelatlas.drawing.engine import Engine, available
-from openmodelatlas.drawing.formulas import every_latex, in_text, without_marks
+from openmodelatlas.drawing.formulas import every_latex, in_text
 from openmodelatlas.errors import DrawingError
 from tests.drawing.sample import decoder
 

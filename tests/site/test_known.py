@@ -14,7 +14,7 @@ from rich.console import Console
 from openmodelatlas.annotation.knowledge import FormulaCheck
 from openmodelatlas.drawing.formulas import latex_of_mechanisms
 from openmodelatlas.site.knowing import verdict
-from openmodelatlas.site.latex import readable, readable_latex, split, without_marks
+from openmodelatlas.site.latex import readable, readable_latex, without_marks
 from openmodelatlas.site.markdown import render_markdown
 from openmodelatlas.site.node_html import NodeHtml
 from openmodelatlas.site.page import PageBuilder
@@ -133,20 +133,6 @@ def test_markdown_and_terminal_say_it_too(builder: PageBuilder) -> None:
 )
 def test_verdicts_in_words(check: tuple[Any, float | None], text: str) -> None:
     assert verdict(FormulaCheck(verdict=check[0], error=check[1], detail="")).text == text
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("a $x_n$ b", [("text", "a "), ("latex", "x_n"), ("text", " b")]),
-        ("costs $5 or $10", [("text", "costs $5 or $10")]),
-        ("`$x$` $y$", [("code", "$x$"), ("text", " "), ("latex", "y")]),
-        ("odd ` tick $z$", [("text", "odd ` tick "), ("latex", "z")]),
-        (r"a \$x$ b$", [("text", r"a \$x$ b$")]),
-    ],
-)
-def test_texts_are_split_into_what_they_hold(text: str, parts: list[tuple[str, str]]) -> None:
-    assert list(split(text)) == parts
 
 
 def test_formulas_in_plain_characters() -> None:

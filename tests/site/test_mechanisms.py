@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from openmodelatlas.annotation.knowledge import NodeKnowledge
+from openmodelatlas.annotation.markup import split
 from openmodelatlas.catalogue.load import load
 from openmodelatlas.site import mechanism_builder
 from openmodelatlas.site.fields.mechanisms import MechanismList, MechanismPage
-from openmodelatlas.site.latex import split
 from openmodelatlas.site.mechanism_builder import MechanismBuilder
 from openmodelatlas.site.mechanism_markdown import render_mechanism
 from openmodelatlas.site.mechanism_pages import FORMS, MechanismPages

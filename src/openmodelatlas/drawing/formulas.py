@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
+from openmodelatlas.annotation.markup import split, without_marks
 from openmodelatlas.annotation.material import Draft
 from openmodelatlas.catalogue.load import fill_formula, load
 from openmodelatlas.errors import CatalogueError
-
-_MARK = re.compile(r"\\htmlData\{[^{}]*\}")
-_DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
 
 
 def every_latex(knowledge: Knowledge) -> Iterator[str]:
@@ -71,18 +68,8 @@ def latex_of_mechanisms(names: Iterable[str] | None = None) -> Iterator[str]:
             yield from in_text(text)
 
 
-def without_marks(latex: str) -> str:
-    r"""A formula without ``\htmlData{light=…}``; the braces around the term stay."""
-    return _MARK.sub("", latex)
-
-
 def in_text(text: str) -> Iterator[str]:
     """What stands between dollar signs, outside of code between backticks."""
-    if "$" not in text:
-        return
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        parts = [text]
-    for part in parts[::2]:
-        for found in _DOLLAR.finditer(part):
-            yield found[1]
+    for kind, content in split(text):
+        if kind == "latex":
+            yield content

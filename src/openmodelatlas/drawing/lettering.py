@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from openmodelatlas.annotation.markup import split
 from openmodelatlas.drawing.drawing import Run
 
 _COMMANDS = {
@@ -195,25 +196,14 @@ def _alike(first: Run, second: Run) -> bool:
     return (first.style, first.level, first.axis) == (second.style, second.level, second.axis)
 
 
-_DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
-
-
 def text_runs(text: str) -> tuple[Run, ...]:
     """A title or sentence on one line: code between backticks, LaTeX between dollar signs."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return (Run(text),)
     runs: list[Run] = []
-    for number, part in enumerate(parts):
-        if number % 2:
-            runs.append(Run(part, "code"))
-            continue
-        position = 0
-        for found in _DOLLAR.finditer(part):
-            runs.append(Run(part[position : found.start()]))
-            runs += latex_runs(found[1]) or (Run(found[1]),)
-            position = found.end()
-        runs.append(Run(part[position:]))
+    for kind, content in split(text):
+        if kind == "latex":
+            runs += latex_runs(content) or (Run(content),)
+        else:
+            runs.append(Run(content, "code" if kind == "code" else "plain"))
     return joined(runs)
 
 

@@ -12,9 +12,9 @@ import msgspec
 from markupsafe import Markup, escape
 
 from openmodelatlas.annotation.counting import few_layers, ranges_text
+from openmodelatlas.annotation.markup import split
 from openmodelatlas.site.fields import Page, PageDimension, PageInput, PageOutput
 from openmodelatlas.site.highlight import cold_reason
-from openmodelatlas.site.latex import split
 from openmodelatlas.site.listing import Listing
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import (

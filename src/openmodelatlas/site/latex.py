@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-_MARK = re.compile(r"\\htmlData\{[^{}]*\}")
-_DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)")
+from openmodelatlas.annotation import markup
 
 
 def without_marks(latex: str) -> str:
     r"""A formula without ``\htmlData{light=…}``, the braces around the term kept: ``{s'_n}={\bar{s}_n}``."""
-    return _unwrapped(_MARK.sub("", latex))
+    return _unwrapped(markup.without_marks(latex))
 
 
 def _unwrapped(latex: str) -> str:
@@ -28,28 +26,6 @@ def _unwrapped(latex: str) -> str:
     doubled = {place for place, end in ends.items() if ends.get(place + 1) == end - 1}
     dropped = doubled | {ends[place] for place in doubled}
     return "".join(sign for place, sign in enumerate(latex) if place not in dropped)
-
-
-def split(text: str) -> Iterator[tuple[str, str]]:
-    """Parts of a text as (kind, content): ``text``, ``code`` between backticks, ``latex`` between dollar signs.
-
-    An odd backtick is no mark-up, and neither is a dollar sign before a blank or a number after it, as in prices.
-    """
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        parts = [text]
-    for index, part in enumerate(parts):
-        if index % 2:
-            yield "code", part
-            continue
-        position = 0
-        for found in _DOLLAR.finditer(part):
-            if found.start() > position:
-                yield "text", part[position : found.start()]
-            yield "latex", found[1]
-            position = found.end()
-        if position < len(part):
-            yield "text", part[position:]
 
 
 _NAMES = {
@@ -86,7 +62,7 @@ _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 
 def readable(text: str) -> str:
     """A text for places that set nothing: no backticks and dollar signs, formulas in plain characters."""
-    return "".join(readable_latex(content) if kind == "latex" else content for kind, content in split(text))
+    return "".join(readable_latex(content) if kind == "latex" else content for kind, content in markup.split(text))
 
 
 def readable_latex(latex: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from openmodelatlas.annotation.counting import few_layers, layers_text
+from openmodelatlas.annotation.markup import split
 from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import (
     Crumb,
@@ -20,7 +21,7 @@ from openmodelatlas.site.fields import (
     PageParameter,
 )
 from openmodelatlas.site.knowing import places_text
-from openmodelatlas.site.latex import split, without_marks
+from openmodelatlas.site.latex import without_marks
 from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import bare_name, lines_text, one_line, safe_url, short_revision

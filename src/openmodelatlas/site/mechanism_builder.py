@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from openmodelatlas.annotation.knowledge import Formula, NodeKnowledge
+from openmodelatlas.annotation.markup import split
 from openmodelatlas.catalogue.entry import Mechanism, Note
 from openmodelatlas.catalogue.load import fill_formula, load
 from openmodelatlas.errors import CatalogueError
@@ -23,7 +24,7 @@ from openmodelatlas.site.fields.mechanisms import (
 )
 from openmodelatlas.site.knowing import mechanism as named
 from openmodelatlas.site.knowing import verdict
-from openmodelatlas.site.latex import split, without_marks
+from openmodelatlas.site.latex import without_marks
 from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.words import crumb_label, heading
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from markupsafe import Markup, escape
 
-from openmodelatlas.site.latex import split, without_marks
+from openmodelatlas.annotation.markup import split
+from openmodelatlas.site.latex import without_marks
 
 _STYLE = re.compile(r'\sstyle="([^"]*)"')
 _CLASS = re.compile(r'\sclass="([^"]*)"')

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from openmodelatlas.annotation.markup import without_marks
 from openmodelatlas.errors import ShapeError
 from openmodelatlas.graph.document import SizeName
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
@@ -20,7 +21,6 @@ _GREEK = frozenset(
 )
 _INDEXED = re.compile(r"([A-Za-z])_?(\d+)\Z")
 _WORD_INDEX = re.compile(r"([A-Za-z])_([A-Za-z][A-Za-z0-9]*)\Z")
-_LIT = re.compile(r"\\htmlData\{[^{}]*\}")
 _SPECIAL = re.compile(r"[\\{}$%#&_^~]")
 _ESCAPES = {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
 
@@ -127,7 +127,7 @@ def dimension_words(dimension: Dimension, sizes: Mapping[str, SizeName]) -> str:
 
 def unlit(latex: str) -> str:
     """A formula without the marks of its terms, braces and spaces, to compare or measure it."""
-    return re.sub(r"\\(?:mathrm|mathtt|operatorname|text|left|right)(?![a-z])|[{} ]", "", _LIT.sub("", latex))
+    return re.sub(r"\\(?:mathrm|mathtt|operatorname|text|left|right)(?![a-z])|[{} ]", "", without_marks(latex))
 
 
 def brackets_balance(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -13,11 +12,11 @@ from openmodelatlas.annotation.formulas.pairs import indexed
 from openmodelatlas.annotation.formulas.symbols import MOST_PLUMBING, Symbols
 from openmodelatlas.annotation.formulas.writing import Piece, symbol
 from openmodelatlas.annotation.knowledge import Term
+from openmodelatlas.annotation.markup import without_marks
 from openmodelatlas.graph.document import Lines
 from openmodelatlas.graph.naming import slug, unique
 
 _LETTERS = ("x", "u", "v", "w", "z", "a", "b", "c")
-_MARKS = re.compile(r"\\htmlData\{[^{}]*\}")
 
 
 class Terms:
@@ -75,7 +74,7 @@ class Terms:
         piece = self._plain(name, result, lines, index)
         shown = self._spelled(name, piece) if piece.level < SYMBOL or not self._has_name(name) else None
         if shown is not None and unlit(shown.latex) != unlit(piece.latex):  # a tensor in it has another symbol here
-            piece = Piece(_MARKS.sub("", shown.latex), shown.level)
+            piece = Piece(without_marks(shown.latex), shown.level)
         identifier = unique(self._slug(name, bool(result)), self._taken)
         self._terms[name] = Term(
             id=identifier,
