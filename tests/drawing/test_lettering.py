@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openmodelatlas.drawing.boxes import MOST_TITLE_LINE, two_lines
 from openmodelatlas.drawing.drawing import Run
 from openmodelatlas.drawing.lettering import halves_of, latex_runs, size_runs, text_of, text_runs
 from openmodelatlas.drawing.metrics import plain_width, runs_width
@@ -17,7 +18,7 @@ from openmodelatlas.drawing.pieces import line
     [
         (r"s'_n", "s′n", "n"),
         (r"\bar{s}_n", "s̄n", "n"),
-        (r"\Delta_{\mathrm{attn}}", "Δattn", "attn"),
+        (r"\Delta_{\mathrm{attn}}", "Δ\u200aattn", "\u200aattn"),
         (r"{\htmlData{light=residual attention-add}{s'_n}}=\bar{s}_n+x", "s′n = s̄n + x", "nn"),
         (r"\mathtt{a\_b} = \mathrm{max pool}", "a_b = max pool", ""),
         (r"h \cdot (d_{nope} + 1)", "h · (dnope + 1)", "nope"),
@@ -29,6 +30,29 @@ def test_symbols_are_set_on_one_line(latex: str, text: str, lowered: str) -> Non
     assert runs is not None
     assert text_of(runs) == text
     assert "".join(run.text for run in runs if run.level < 0) == lowered
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"\mathtt{query\_states}k^\top", "query_states k⊤"),
+        (r"k\mathtt{x}", "k x"),
+        (r"\cos\mathtt{emb}", "cos emb"),
+        (r"\max_a x", "maxa x"),
+        (r"\operatorname{softmax}(x)\sigma", "softmax(x)σ"),
+        (r"W_{\mathrm{up}}x", "W\u200aupx"),
+        (r"B\mathtt{a}_n\mathtt{b}", "B an b"),
+        ("-e^A", "−eA"),
+        ("a = -b", "a = −b"),
+        (r"x[\ldots,\ -1:]", "x[…, −1:]"),
+        ("(-5)", "(−5)"),
+        ("a_n-b", "an − b"),
+        (r"x^\top-1", "x⊤ − 1"),
+        ("f(x)-1", "f(x) − 1"),
+    ],
+)
+def test_names_stand_apart_and_signs_stand_at_what_they_turn(latex: str, text: str) -> None:
+    assert text_of(latex_runs(latex) or ()) == text
 
 
 @pytest.mark.parametrize(
@@ -80,3 +104,30 @@ def test_cut_lines_fit_and_keep_the_whole(text: str, most: float) -> None:
     assert cut.full in (None, text)
     if cut.full is not None:
         assert cut.runs[-1].text.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ("Scale the scores", ["Scale the scores"]),
+        (
+            "Multiply the even features of the shared key part by the cosines",
+            ["Multiply the even features of the", "shared key part by the cosines"],
+        ),
+        (
+            "Take the blocks that lie before the ones of this chunk from the table of all the blocks of the sequence",
+            ["Take the blocks that lie before the", "… of all the blocks of the sequence"],
+        ),
+    ],
+)
+def test_long_titles_keep_their_ends(title: str, lines: list[str]) -> None:
+    made = list(two_lines(title).values())
+
+    assert ["".join(run.text for run in each.runs) for each in made] == lines
+    assert all(each.width <= MOST_TITLE_LINE for each in made)
+    assert made[0].full == (title if "…" in lines[-1] else None)
+
+
+@given(st.text(alphabet="ab Wx", max_size=200))
+def test_any_title_fits(title: str) -> None:
+    assert all(each.width <= MOST_TITLE_LINE for each in two_lines(title).values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -10,12 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import openmodelatlas
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.drawing.check import faults
 from openmodelatlas.drawing.draw import draw_levels
 from openmodelatlas.drawing.drawing import Drawing
+from openmodelatlas.drawing.style import STYLE
 from openmodelatlas.drawing.svg import svg
 from tests.drawing.sample import decoder, knowledge
+
+ASSETS = Path(openmodelatlas.__file__).parent / "site" / "assets"
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -130,3 +135,21 @@ def test_any_title_gives_xml(title: str) -> None:
 
     ElementTree.fromstring(svg(drawing, href=None, inline=False, title=title))
     assert faults(drawing) == []
+
+
+def test_texts_beside_lines_stand_on_paper_and_have_no_outline(block: Drawing) -> None:
+    root = parsed(svg(block, href=None, inline=False))
+    edges = [group for group in root.iter() if "edge" in group.get("class", "").split()]
+    texts = 0
+    for edge in edges:
+        for group in edge.iter():
+            children = list(group)
+            for place, child in enumerate(children):
+                if child.tag.endswith("text"):
+                    texts += 1
+                    assert place
+                    assert children[place - 1].get("class") == "ground"
+                    assert float(children[place - 1].get("width", "0")) >= float(child.get("data-fit", "0"))
+
+    assert texts
+    assert "paint-order" not in STYLE + (ASSETS / "atlas.css").read_text(encoding="utf-8")

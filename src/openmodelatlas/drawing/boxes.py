@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from openmodelatlas.annotation.knowledge import Family, Knowledge
+from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.drawing.drawing import Run
 from openmodelatlas.drawing.flow import Flow
-from openmodelatlas.drawing.lettering import halves_of, latex_runs, text_of, text_runs
+from openmodelatlas.drawing.lettering import halves_of, joined, latex_runs, text_of, text_runs
 from openmodelatlas.drawing.level import Box, Level, Stream
+from openmodelatlas.drawing.metrics import runs_width
 from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
 from openmodelatlas.graph.document import Document, Node
@@ -17,6 +19,9 @@ from openmodelatlas.shapes.dimension import Dimension
 
 MOST_TITLE = 190.0
 """Width of a title beyond which it goes on in a second line."""
+
+MOST_TITLE_LINE = 226.0
+"""Width of each line of a title that takes two."""
 
 MOST_NOTE = 240.0
 MOST_FORMULA = 210.0
@@ -46,6 +51,9 @@ CLOSER_GAP = 6.0
 MARK_WIDTH, MARK_HEIGHT = 24.0, 13.0
 LABEL_GAP = 7.0
 """From a line to its label."""
+
+_OMITTED = (Run("… "),)
+"""Stands for words within a title."""
 
 
 class BoxWriter:
@@ -191,7 +199,7 @@ class BoxWriter:
                 lines["shape"] = shape
         note = self._origin_text(level.node, box)
         if note:
-            lines["note"] = line([Run(note)], BODY, most=MOST_NOTE)
+            lines["note"] = _within(note, BODY, MOST_NOTE)
         return lines
 
     def row(self, level: Level, box: Box) -> Piece:
@@ -275,21 +283,43 @@ class BoxWriter:
 
 @lru_cache(maxsize=4096)
 def two_lines(title: str) -> Mapping[str, Line]:
-    """A title on one line or two."""
+    """A title on one line or two; a longer one loses words before its last ones, which tell it from others."""
     runs = text_runs(title)
     whole = line(runs, TITLE, bold=True)
     if whole.width <= MOST_TITLE:
         return {"title": whole}
     halves = [(line(a, TITLE, bold=True), line(b, TITLE, bold=True)) for a, b in halves_of(runs)]
-    measured = [pair for pair in halves if pair[0].width <= MOST_TITLE]
-    if not measured:
+    evenly = min(halves, key=_wider, default=None)
+    if evenly is not None and _wider(evenly) <= MOST_TITLE_LINE:
+        return {"title": evenly[0], "title_end": evenly[1]}
+    starts = [first for first, _ in halves if first.width <= MOST_TITLE_LINE]
+    ends = [end for _, end in halves if end.width <= MOST_TITLE_LINE - runs_width(_OMITTED, TITLE, bold=True)]
+    if not starts or not ends:  # words that are wider than a line
         return {"title": line(runs, TITLE, bold=True, most=MOST_TITLE)}
-    first, second = min(measured, key=lambda pair: max(pair[0].width, pair[1].width))
-    if second.width > MOST_TITLE:
-        first, second = measured[-1]
-        second = line(second.runs, TITLE, bold=True, most=MOST_TITLE)
-        first = Line(first.runs, first.size, first.width, full="".join(run.text for run in runs))
+    first, second = starts[-1], line(joined([*_OMITTED, *ends[0].runs]), TITLE, bold=True)
+    first = Line(first.runs, first.size, first.width, full=text_of(runs))
     return {"title": first, "title_end": second}
+
+
+def _within(text: str, size: float, most: float) -> Line:
+    """A text on one line; a wider one loses words in its middle, since the last ones tell it from others."""
+    whole = line([Run(text)], size)
+    if whole.width <= most:
+        return whole
+    blanks = [place for place, sign in enumerate(text) if sign == " "]
+    ends = [text[place:] for place in blanks if runs_width([Run(text[place:])], size) <= most / 2]
+    if not ends:
+        return line([Run(text)], size, most=most)
+    rest = f" …{ends[0]}"
+    starts = [text[:place] for place in blanks if runs_width([Run(text[:place] + rest)], size) <= most]
+    if not starts:
+        return line([Run(text)], size, most=most)
+    made = line([Run(starts[-1] + rest)], size)
+    return Line(made.runs, made.size, made.width, full=text)
+
+
+def _wider(pair: tuple[Line, Line]) -> float:
+    return max(each.width for each in pair)
 
 
 def _stacked(lines: dict[str, Line], *, opens: bool) -> Piece:

@@ -30,6 +30,13 @@ _COMMANDS = {
 }  # fmt: skip
 _UPRIGHT = frozenset({"max", "min", "exp", "log", "ln", "sin", "cos", "tanh"})
 _SPACED = frozenset("=+−·×⊙⊕⊗≤≥≠≈∈→←↦±∘")
+_SIGNS = frozenset("+−±")
+_OPEN = frozenset("([{⌊⌈⟨,;:→←↦") | _SPACED
+"""Behind these, and where nothing stands before, a plus or minus is a sign of what follows."""
+
+_HAIR = "\u200a"
+"""Between a letter and words below it, which are hardly smaller."""
+
 _ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
             "widetilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}  # fmt: skip
 _WORDS = frozenset({"mathrm", "operatorname", "text", "textrm", "mathsf", "textsf"})
@@ -99,9 +106,9 @@ class _Setter:
             self._skip_group()
             return self._argument(level, style)
         if name in _WORDS:
-            return self._argument(level, "words")
+            return list(joined(self._argument(level, "words")))
         if name in _CODE:
-            return self._argument(level, "code")
+            return list(joined(self._argument(level, "code")))
         if name in _WITH_LIMITS and self._is_script_next():
             raise _UnsettableError
         if name in _LETTERS:
@@ -154,9 +161,48 @@ def latex_runs(latex: str) -> tuple[Run, ...] | None:
     if len(latex) > _MOST_CHARACTERS:
         return None
     try:
-        return joined(_Setter(latex).sequence(0, closed=False))
+        return joined(_spaced(_Setter(latex).sequence(0, closed=False)))
     except _UnsettableError:
         return None
+
+
+def _spaced(runs: Iterable[Run]) -> list[Run]:
+    """Runs with blanks as in formulas: none behind a sign, one between names, a hair before words below letters."""
+    found: list[Run] = []
+    base: Run | None = None
+    for run in runs:
+        before = found[-1] if found else None
+        text = run.text
+        if run.level:
+            if run.level < 0 and _is_name(run) and before is not None and not before.level:
+                text = f"{_HAIR}{text}"
+        elif not text.strip():
+            if before is not None and before.text.endswith(" "):
+                continue
+        else:
+            if text.strip() in _SIGNS and (
+                base is None or (not _is_script(before) and base.text.rstrip()[-1] in _OPEN)
+            ):
+                text = text.strip()
+            elif before is not None and base is not None and _are_apart(before, base, run):
+                found.append(Run(" "))
+            base = run
+        found.append(Run(text, run.style, run.level, run.axis))
+    return found
+
+
+def _is_script(run: Run | None) -> bool:
+    return run is not None and run.level != 0
+
+
+def _are_apart(before: Run, base: Run, run: Run) -> bool:
+    """Whether ``run`` would read as one name with what stands before it: ``base``, which may end with a script."""
+    closed = before.level or before.text[-1:].isalnum() or before.text[-1:] in ")]⌋⌉′"
+    return bool(closed) and run.text[:1].isalnum() and (_is_name(run) or _is_name(base))
+
+
+def _is_name(run: Run) -> bool:
+    return run.style == "code" or (run.style == "plain" and run.text[:2].isalpha() and len(run.text) > 1)
 
 
 def joined(runs: Iterable[Run]) -> tuple[Run, ...]:

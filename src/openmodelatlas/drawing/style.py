@@ -38,7 +38,7 @@ STYLE = (
     f"@media (prefers-color-scheme:dark){{.diagram{{{_properties(dark=True)}}}}}"
     f"{_FAMILY_RULES}"
     ".diagram text{font-family:var(--d-sans);fill:var(--d-ink);white-space:pre}"
-    ".diagram .paper{fill:var(--d-paper)}"
+    ".diagram .paper,.diagram .ground{fill:var(--d-paper)}"
     ".diagram .frame{fill:var(--d-ground,var(--d-box));stroke:var(--d-own,var(--d-line));stroke-width:1.25}"
     ".diagram .behind{fill:var(--d-ground,var(--d-box));stroke:var(--d-own,var(--d-line));stroke-width:1;opacity:.6}"
     ".diagram .node .title{font-weight:600}"

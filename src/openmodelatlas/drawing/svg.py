@@ -21,7 +21,7 @@ Href = Callable[[str], str]
 _BASELINE = 0.78
 """Where the baseline is within a line of text, from its top."""
 
-_SHIFT = {1: -0.3, -1: 0.2}
+_SHIFT = {1: -0.34, -1: 0.27}
 """How far super- and subscripts stand from the baseline, relative to the font size."""
 
 
@@ -98,9 +98,7 @@ class _Writer:
         ]
         parts += [self._mark(knot) for knot in own]
         label = "".join(
-            _text(text, name, fill_axes=name == "shape")
-            for text, name in ((edge.label, "label"), (edge.shape, "shape"))
-            if text is not None
+            _on_paper(text, name) for text, name in ((edge.label, "label"), (edge.shape, "shape")) if text is not None
         )
         link = self._link(edge.tensor)
         parts.append(f"<a href={_attribute(link)}>{label}</a>" if label and link is not None else label)
@@ -112,7 +110,7 @@ class _Writer:
             f'<circle cx="{px(knot.x + knot.width / 2 + offset)}" cy="{px(knot.y + knot.height / 2)}" r="1.3"/>'
             for offset in (-5, 0, 5)
         )
-        shape = "" if knot.shape is None else f'<g class="closed">{_text(knot.shape, "shape", fill_axes=True)}</g>'
+        shape = "" if knot.shape is None else f'<g class="closed">{_on_paper(knot.shape, "shape")}</g>'
         return (
             f'<g class="plumbing-sign closed"><title>{_escaped(steps)}</title>'
             f"{_pill(knot, knot.x, knot.y)}{dots}</g>{shape}"
@@ -221,6 +219,12 @@ def _texts(node: DrawnNode) -> Iterator[str]:
         yield _text(node.note, "note")
     if node.shape is not None:
         yield _text(node.shape, "shape", fill_axes=True)
+
+
+def _on_paper(text: DrawnText, name: str) -> str:
+    """A text beside a line, on a ground of its own: an outline of its letters would cut into those before it."""
+    ground = f'x="{px(text.x)}" y="{px(text.y)}" width="{px(text.width)}" height="{px(text.height)}"'
+    return f'<rect class="ground" {ground}/>{_text(text, name, fill_axes=name == "shape")}'
 
 
 def _text(text: DrawnText, name: str, *, fill_axes: bool = False) -> str:
