@@ -9,7 +9,6 @@ is the same cache in the decode step.
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import sys
 import threading
@@ -29,20 +28,9 @@ from openmodelatlas.capture.child.modules import describe_modules, describe_para
 from openmodelatlas.capture.child.operations import OperationMode, OperationRecorder
 from openmodelatlas.capture.child.spans import SpanTable
 from openmodelatlas.capture.child.tensors import TensorTable
+from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.recording import RECORDING_FORMAT, Parameter, Phase, Probe, Recording
 from openmodelatlas.capture.standins import registry
-
-
-@contextlib.contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Everything recorded stays: searching it for cyclic garbage again and again would cost half the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class Recorder:
@@ -112,7 +100,7 @@ class Recorder:
         threading.settrace(self._thread_started)
         registry.current_hook = self._run_kernel
         try:
-            with _no_garbage_collection(), OperationMode(self._recorder):
+            with no_garbage_collection(), OperationMode(self._recorder):
                 tracer.install()
                 try:
                     yield
@@ -158,7 +146,7 @@ class Recorder:
 
     def finish(self, probe: Probe, failure: str | None = None) -> tuple[Recording, dict[str, torch.Tensor]]:
         """Everything recorded, as data, and the values by decimal tensor number (empty without ``keep_values``)."""
-        with _no_garbage_collection():
+        with no_garbage_collection():
             recording = Recording(
                 format=RECORDING_FORMAT,
                 probe=probe,
@@ -183,6 +171,6 @@ class Recorder:
 
         The collector would search it for 0.25 s a probe (measured). Nothing can be recorded afterwards.
         """
-        with _no_garbage_collection():
+        with no_garbage_collection():
             self._tracer.forget()
             self._tensors.forget()
