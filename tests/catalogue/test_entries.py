@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 import numpy as np
 import pytest
 
-from openmodelatlas.annotation import knowledge
 from openmodelatlas.catalogue import entry
 from openmodelatlas.catalogue.entry import Mechanism
 from openmodelatlas.catalogue.load import ROOT, load, read_entry
@@ -47,10 +45,6 @@ def test_the_function_takes_the_symbols_and_no_others(mechanism: Mechanism) -> N
     for name, parameter in parameters.items():
         if mechanism.front.symbols[name].optional:
             assert parameter.default is not inspect.Parameter.empty, f"{name} is optional and has no default"
-
-
-def test_families_are_those_of_knowledge() -> None:
-    assert get_args(entry.Family) == get_args(knowledge.Family)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,10 @@ from typing import Literal
 
 import msgspec
 
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.graph.document import Lines
 
 KNOWLEDGE_FORMAT = 1
-
-Family = Literal["norm", "attention", "feed-forward", "routing", "embedding", "residual", "state"]
-"""What colour means on the site."""
 
 Verdict = Literal["checked", "differs", "not checked"]
 

@@ -12,12 +12,12 @@ from openmodelatlas.annotation.faults import contained
 from openmodelatlas.annotation.knowledge import (
     Claim,
     Difference,
-    Family,
     Formula,
     NodeKnowledge,
     Statement,
     Unmatched,
 )
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.graph.document import Document
 
 if TYPE_CHECKING:

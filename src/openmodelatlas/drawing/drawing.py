@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.catalogue.entry import Family
 
 DRAWING_FORMAT = 1
 

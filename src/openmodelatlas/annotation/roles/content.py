@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.names import Names
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.graph.document import Node
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from openmodelatlas.annotation.formulas.scaling import Scaling
-from openmodelatlas.annotation.knowledge import Family
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.vocabulary import KINDS
+from openmodelatlas.catalogue.entry import Family
 
 INCOMING = {"block output": "block input", "next running sum": "running sum", "embedding": "block input"}
 """What a layer calls the results of the one before."""

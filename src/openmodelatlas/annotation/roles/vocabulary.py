@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.catalogue.entry import Family
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.site.fields.knowledge import PageVerdict
 
 MECHANISM_FORMAT = 1

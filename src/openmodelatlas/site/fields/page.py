@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.evidence.sources import Evidence
 from openmodelatlas.site.fields.atlas import PageAtlas, PageProvenance
 from openmodelatlas.site.fields.code import PageCode, PageLayers, PageRepeat, PageVariation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from openmodelatlas.annotation.knowledge import Family
+from openmodelatlas.catalogue.entry import Family
 
 
 class Wording(NamedTuple):
