@@ -1,8 +1,8 @@
-"""Layer numbers in words."""
+"""Layer numbers, and what there are several of, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _MOST_RANGES = 9
 
@@ -11,6 +11,11 @@ def layers_text(layers: Iterable[int]) -> str:
     """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``."""
     numbers = sorted(set(layers))
     return f"layer{'' if len(numbers) == 1 else 's'} {ranges_text(numbers)}"
+
+
+def in_layers(layers: Sequence[int]) -> str:
+    """`` in layers 2–61``, to follow what runs there; empty without layers."""
+    return f" in {layers_text(layers)}" if layers else ""
 
 
 def ranges_text(numbers: Iterable[int]) -> str:
@@ -35,3 +40,10 @@ def few_layers(layers: Iterable[int]) -> str:
         return layers_text(numbers)
     first = ", ".join(text.split(", ")[:3])
     return f"{len(numbers)} layers ({first}, …, {text.rpartition(', ')[2]})"
+
+
+def listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"

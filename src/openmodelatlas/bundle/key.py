@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
 
 from openmodelatlas import __version__
+from openmodelatlas.capture.overlay import installed_version
 from openmodelatlas.sources import Source
 
 
@@ -27,18 +27,11 @@ def build_key(
         ),
         "packages": sorted(packages),
         "overrides": dict(sorted((overrides or {}).items())),
-        "installed": {name: _version(name) for name in ("torch", "transformers", "numpy")},
+        "installed": {name: installed_version(name) for name in ("torch", "transformers", "numpy")},
         "version": __version__,
         "code": _own_code(),
     }
     return hashlib.sha256(msgspec.json.encode(parts, enc_hook=str, order="sorted")).hexdigest()
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _own_code() -> str:

@@ -80,11 +80,12 @@ def is_installed(requirement: str) -> bool:
     """Whether exactly the version that ``NAME==VERSION`` asks for is installed already. Raises UsageError."""
     name = project_name(requirement)
     _, _, version = requirement.partition("==")
-    installed = _installed(name)
+    installed = installed_version(name)
     return installed is not None and installed.split("+")[0] == version.strip()
 
 
-def _installed(name: str) -> str | None:
+def installed_version(name: str) -> str | None:
+    """Version of an installed distribution, or ``None``."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -94,7 +95,7 @@ def _installed(name: str) -> str | None:
 def folder_of(requirements: Sequence[str], *, home: Path) -> Path:
     """Where the overlay for ``requirements`` lies, built or not: one for each Python, torch and NumPy."""
     names = sorted({re.sub(r"\s+", "", requirement) for requirement in requirements})
-    kept = [f"{name}=={_installed(name)}" for name in _KEPT]
+    kept = [f"{name}=={installed_version(name)}" for name in _KEPT]
     text = "\n".join([sys.implementation.cache_tag or "", sys.platform, *kept, *names])
     label = re.sub(r"[^A-Za-z0-9.]+", "-", names[0]) if names else "empty"
     return home / "overlays" / f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -140,7 +141,7 @@ def _build(requirements: Sequence[str], target: Path, progress: Callable[[Progre
     with temporary_folder("overlay", target.parent) as folder:
         constraints = folder / "constraints.txt"
         # A local label (2.13.0+cpu) is of this installation; registries know the public version only.
-        pinned = {kept: version.split("+")[0] for kept in _KEPT if (version := _installed(kept)) is not None}
+        pinned = {kept: version.split("+")[0] for kept in _KEPT if (version := installed_version(kept)) is not None}
         constraints.write_text("".join(f"{kept}=={version}\n" for kept, version in pinned.items()))
         progress(Progress(f"Resolving {label}", 0, 2))
         report = folder / "report.json"

@@ -6,7 +6,6 @@ import gc
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ def capture(
             f"The code of {source.repository} would run on this machine, and nobody has said to trust it.",
             advice="Read it, then add --trust-remote-code.",
         )
-    if installed_version("torch") is None:
+    if overlay.installed_version("torch") is None:
         raise CaptureError(
             "PyTorch is not installed, so no model can run here.", advice="Run pip install 'openmodelatlas[capture]'."
         )
@@ -228,11 +227,3 @@ def _read_summary(folder: Path, notes: Sequence[str]) -> Summary:
 def _missing_protections(protections: Sequence[Protection]) -> list[str]:
     missing = [each for each in protections if not each.on]
     return [f"The model's code ran without the protection “{each.name}”: {each.detail}." for each in missing]
-
-
-def installed_version(name: str) -> str | None:
-    """Version of an installed distribution, or ``None``."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openmodelatlas.annotation.counting import layers_text
+from openmodelatlas.annotation.counting import in_layers, layers_text
 from openmodelatlas.graph.document import Branch, Node
 
 
@@ -26,15 +26,15 @@ def claim_for(node: Node, name: str | None, own: tuple[int, int] | None, branche
         if node.kind == "layer group":
             return f"{text} runs the {node.label}."
         if node.kind == "operation" and node.function:
-            return f"{text} runs `{node.function}`{_in_layers(node)}."
-        return f"{text} is {_article(node)}{_in_layers(node)}."
+            return f"{text} runs `{node.function}`{in_layers(node.members)}."
+        return f"{text} is {_article(node)}{in_layers(node.members)}."
     if node.kind in ("module", "model") and node.class_name:
         what = f"is the code of {f'`{node.module}`' if node.module else 'the model'}"
     elif node.function:
         what = f"holds the code that runs as `{node.function}`"
     else:
         what = f"holds the code of {node.label or node.title}"
-    return f"{where[:1].upper()}{where[1:]} {what}{_in_layers(node)}."
+    return f"{where[:1].upper()}{where[1:]} {what}{in_layers(node.members)}."
 
 
 _OUTCOMES = {"true": "true in", "false": "false in", "both": "both in turn in"}
@@ -45,10 +45,6 @@ def _branch_claim(branch: Branch, where: str) -> str:
     outcomes = [f"{words} {layers_text(taken[key])}" for key, words in _OUTCOMES.items() if taken.get(key)]
     test = _one_line(branch.test)
     return f"In {where}, the condition `{test}` (line {branch.lines.first}) is {'; '.join(outcomes)}."
-
-
-def _in_layers(node: Node) -> str:
-    return f" in {layers_text(node.members)}" if node.members else ""
 
 
 def _article(node: Node) -> str:

@@ -106,9 +106,9 @@ class EvidenceFinder:
             return
         cited = self._document.files[code.file]
         every = self._lines_of(code.file)
-        own = _inside(owner, code)
+        own = lines_inside(owner, code)
         # Code around the node shows where the node is in it; what is claimed of the code stays its owner's.
-        marked = own if own is not None else _inside(node, code)
+        marked = own if own is not None else lines_inside(node, code)
         name = self.code_name(code)
         claim = self._claim(owner, code)
         parts = divide(code.first, code.last, own=marked, direct=kind == "direct")
@@ -155,7 +155,7 @@ def _spoken(node: Node, known: NodeKnowledge | None) -> str:
     return node.title if node.kind in ("operation", "kernel") else node.label or node.title
 
 
-def _inside(node: Node, code: Lines) -> tuple[int, int] | None:
+def lines_inside(node: Node, code: Lines) -> tuple[int, int] | None:
     """The lines of the node's symbol, if they are a part of ``code``."""
     if node.symbol is None:
         return None

@@ -136,7 +136,7 @@ class Labels:
         assert site is not None
         word = naming.operation_word(self._trees[site.probe].operation(site.event).function)
         variables = [name.rpartition(".")[2] for name in self.variable(draft) if name]
-        title = naming.sentence(word)
+        title = naming.capital(word)
         if variables:
             return Name(f"{title}: {', '.join(variables)}", title, naming.slug(f"{word} {variables[0]}"))
         return Name(title, title, naming.slug(word))
@@ -158,7 +158,7 @@ class Labels:
         if loop is None:
             return Name("Loop", "loop", "loop")
         target = loop.text.removeprefix("for ").partition(" in ")[0]
-        return Name(naming.sentence(loop.text), loop.text, naming.slug(f"each {target}")[:40].strip("-"))
+        return Name(naming.capital(loop.text), loop.text, naming.slug(f"each {target}")[:40].strip("-"))
 
     # Layer groups ---------------------------------------------------------------------------------------------
 

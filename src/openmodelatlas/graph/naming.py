@@ -141,7 +141,7 @@ def is_plumbing(function: str) -> bool:
     return parts[-1] in PLUMBING
 
 
-def sentence(text: str) -> str:
+def capital(text: str) -> str:
     """With a capital first letter."""
     return text[:1].upper() + text[1:]
 
@@ -149,7 +149,7 @@ def sentence(text: str) -> str:
 def spoken(name: str) -> str:
     """An attribute or function name as words: ``q_a_proj`` becomes ``Q a proj``, ``*`` is left out."""
     words = re.sub(r"[._]+", " ", name.replace("*", "")).strip()
-    return sentence(words) if words else name
+    return capital(words) if words else name
 
 
 def slug(text: str) -> str:

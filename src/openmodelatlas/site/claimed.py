@@ -8,8 +8,8 @@ from typing import Literal
 
 from openmodelatlas.annotation.knowledge import Claim, Knowledge
 from openmodelatlas.evidence.excerpt import divide, excerpt_text
-from openmodelatlas.evidence.sources import Evidence, EvidenceFinder
-from openmodelatlas.graph.document import Document, Lines, Node
+from openmodelatlas.evidence.sources import Evidence, EvidenceFinder, lines_inside
+from openmodelatlas.graph.document import Document, Node
 from openmodelatlas.site.words import crumb_label, name_within
 
 Kind = Literal["direct", "contextual"]
@@ -65,7 +65,7 @@ class SourceFinder:
     def _inherit(self, found: list[Evidence], claim: Claim, owner: Node, node: Node) -> None:
         """Adds contextual evidence, unless the code that it is about is cited already."""
         cited = self._document.files[claim.lines.file].path
-        own = None if claim.of is not None else _inside(owner, claim.lines)
+        own = None if claim.of is not None else lines_inside(owner, claim.lines)
         for item in found:
             first, last = item.lines
             if item.file != cited:
@@ -97,7 +97,7 @@ class SourceFinder:
     def _claimed(self, claim: Claim, owner: Node, node: Node, kind: Kind) -> Evidence:
         lines = claim.lines
         cited = self._document.files[lines.file]
-        own = _inside(node, lines) or _inside(owner, lines)
+        own = lines_inside(node, lines) or lines_inside(owner, lines)
         parts = divide(lines.first, lines.last, own=own, direct=kind == "direct")
         url = cited.url
         if url is not None:
@@ -135,13 +135,3 @@ def _spoken(node: Node, around: Node | None) -> str:
     if qualifier and name.endswith(f" {noun}") and qualifier not in name:
         name = f"{name.removesuffix(noun)}{kind[1] if kind is not None else ''}"
     return f"{name[:1].upper()}{name[1:]}"
-
-
-def _inside(node: Node, lines: Lines) -> tuple[int, int] | None:
-    """The lines of the node's symbol, if they are a part of ``lines``."""
-    if node.symbol is None:
-        return None
-    own = node.symbol.lines
-    if own.file != lines.file or not lines.first <= own.first <= own.last <= lines.last:
-        return None
-    return own.first, own.last

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from openmodelatlas.annotation.counting import layers_text
+from openmodelatlas.annotation.counting import in_layers
 from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.graph.document import Node
 from openmodelatlas.graph.outcomes import branches_of, outcome_for
@@ -80,11 +80,11 @@ def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
 
 def _describe_layers(node: Node, nodes: Mapping[str, Node]) -> str:
     if node.class_name:
-        text = f"Runs `{node.class_name}`{_standing_for(node)}{_steps(node, nodes, ': ') or '.'}"
+        text = f"Runs `{node.class_name}`{in_layers(node.members)}{_steps(node, nodes, ': ') or '.'}"
     elif node.count > 1 and any(nodes[address].members for address in node.children):
         text = f"{crumb_label(node)}, in order of execution{_steps(node, nodes, ': ') or '.'}"
     else:
-        text = f"{crumb_label(node)}{_standing_for(node)}." if node.members else ""
+        text = f"{crumb_label(node)}{in_layers(node.members)}." if node.members else ""
     _, test, outcome = split_condition(node.label)
     if test:
         text += (
@@ -150,7 +150,3 @@ def _describe_tensor(node: Node, nodes: Mapping[str, Node]) -> str:
     if producer.kind in ("operation", "kernel") and producer.symbol is not None:
         return f"The result of `{one_line(producer.symbol.text, 100)}`."
     return f"What {crumb_label(producer)} gives."
-
-
-def _standing_for(node: Node) -> str:
-    return f" in {layers_text(node.members)}" if node.members else ""

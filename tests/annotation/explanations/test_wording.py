@@ -6,10 +6,11 @@ import ast
 
 import pytest
 
+from openmodelatlas.annotation.counting import listed
 from openmodelatlas.annotation.explanations.blocks import divisible
 from openmodelatlas.annotation.explanations.code import Syntax
 from openmodelatlas.annotation.explanations.rounding import rounded
-from openmodelatlas.annotation.explanations.sentences import joined, listed
+from openmodelatlas.annotation.explanations.sentences import joined
 from openmodelatlas.annotation.explanations.variants import choices
 from openmodelatlas.annotation.explanations.verbs import noun_phrase, third_person
 

@@ -113,7 +113,7 @@ def test_the_folder_depends_on_what_is_asked_for_only(tmp_path: Path) -> None:
 
 
 def test_what_is_installed_needs_no_overlay() -> None:
-    assert overlay.is_installed(f"msgspec=={overlay._installed('msgspec')}")
+    assert overlay.is_installed(f"msgspec=={overlay.installed_version('msgspec')}")
     assert not overlay.is_installed("msgspec==0.0.1")
     assert not overlay.is_installed("not-a-package==1")
 

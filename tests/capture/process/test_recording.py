@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmodelatlas.capture import process, reading, run, validate, values
+from openmodelatlas.capture import overlay, process, reading, run, validate, values
 from openmodelatlas.capture.recording import DEEPEST, RECORDING_FORMAT, Call, Form, Operation, Recording, link
 from openmodelatlas.errors import RecordingError, TrustError
 from openmodelatlas.sources.source import Source
@@ -387,7 +387,7 @@ def test_a_capture_from_child_to_data(tmp_path: Path) -> None:
 
 
 def test_what_a_source_asks_for() -> None:
-    installed = run.installed_version("transformers")
+    installed = overlay.installed_version("transformers")
     assert run.requirements(source(), []) == ([], [])
     assert run.requirements(source(transformers_version="4.48.3"), []) == (["transformers==4.48.3"], [])
     assert run.requirements(source(transformers_version=installed), []) == ([], [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from openmodelatlas.annotation.counting import few_layers
+from openmodelatlas.annotation.counting import few_layers, listed
 from openmodelatlas.annotation.explanations.code import Syntax, attribute_path
 from openmodelatlas.annotation.explanations.titles import Titles
 from openmodelatlas.annotation.explanations.variants import Variant, Variants
@@ -62,7 +62,7 @@ class Blocks:
             family = self._drafts.nodes[step.address].family
             if self._role(step) == "residual addition":
                 items.append(f"{_NUMBERS[min(added, 3)]} residual addition")
-                parts.append(_listed(items))
+                parts.append(listed(items))
                 before, added, items, seen = self._adds(step), added + 1, [], False
                 continue
             is_norm = (self._role(step) or "").endswith("norm")
@@ -75,7 +75,7 @@ class Blocks:
             if name not in items:
                 items.append(name)
         if items:
-            parts.append(_listed(items))
+            parts.append(listed(items))
         return f"A {self._noun(group)} applies {', then '.join(parts)}"
 
     def _adds(self, addition: Node) -> str:
@@ -201,7 +201,3 @@ def divisible(test: ast.expr | None) -> str | None:
             if index is not None and divisor is not None and ("layer" in index[-1] or "idx" in index[-1]):
                 return f"its index is divisible by `{divisor[-1]}`"
     return None
-
-
-def _listed(items: Sequence[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

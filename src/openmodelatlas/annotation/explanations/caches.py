@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from openmodelatlas.annotation.counting import few_layers
+from openmodelatlas.annotation.counting import few_layers, listed
 from openmodelatlas.annotation.explanations.titles import Titles
 from openmodelatlas.annotation.explanations.verbs import noun_phrase
 from openmodelatlas.annotation.knowledge import Statement
@@ -206,7 +206,7 @@ def _parts(counts: list[tuple[str, int]]) -> str:
     for title, count in counts:
         sums.setdefault(re.sub(r" \(\d+\)$", "", title), []).append(count)
     several = {title: f" ({len(each)} tensors)" if len(each) > 1 else "" for title, each in sums.items()}
-    return _listed([f"{sum(each):,} of {noun_phrase(title)}{several[title]}" for title, each in sums.items()])
+    return listed([f"{sum(each):,} of {noun_phrase(title)}{several[title]}" for title, each in sums.items()])
 
 
 def _bytes(kept: list[Kept], elements: list[int]) -> str:
@@ -217,8 +217,4 @@ def _bytes(kept: list[Kept], elements: list[int]) -> str:
         return "of a type that is not recorded"
     if not all(item.published for item in kept) and types == ["float32"]:
         return f"{sum(elements) * 2:,} bytes in bfloat16, {total:,} in float32"
-    return f"{total:,} bytes in {_listed(types)}"
-
-
-def _listed(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+    return f"{total:,} bytes in {listed(types)}"

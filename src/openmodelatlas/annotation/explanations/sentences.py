@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from openmodelatlas.annotation.counting import few_layers
+from openmodelatlas.annotation.counting import few_layers, listed
 from openmodelatlas.annotation.explanations.blocks import Blocks
 from openmodelatlas.annotation.explanations.code import Syntax
 from openmodelatlas.annotation.explanations.titles import Titles
@@ -206,13 +206,6 @@ def joined(phrases: Sequence[tuple[str, str]]) -> str:
     if len(texts) > 1 and any(" and " in text for text in texts):
         return f"{', '.join(texts[:-1])}, and {texts[-1]}"
     return listed(texts)
-
-
-def listed(items: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def place_of(lines: Lines) -> str:

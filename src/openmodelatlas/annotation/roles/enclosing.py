@@ -8,9 +8,10 @@ from openmodelatlas.annotation.roles.containers import RULES
 from openmodelatlas.annotation.roles.content import Content, Found, contents
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.masks import COMPARISONS
-from openmodelatlas.annotation.roles.names import Name, Names, capital, tidy
+from openmodelatlas.annotation.roles.names import Name, Names, tidy
 from openmodelatlas.annotation.roles.wholes import WHOLES
 from openmodelatlas.annotation.roles.wordings import PLACES
+from openmodelatlas.graph.naming import capital
 
 
 def name_enclosing(board: Board, names: Names, drafts: Drafts) -> None:

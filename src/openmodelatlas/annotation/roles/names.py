@@ -9,6 +9,7 @@ from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 from openmodelatlas.catalogue.entry import Family
+from openmodelatlas.graph.naming import capital
 
 INCOMING = {"block output": "block input", "next running sum": "running sum", "embedding": "block input"}
 """What a layer calls the results of the one before."""
@@ -109,11 +110,6 @@ def their(noun: str) -> str:
     if " and " in noun:
         return "their"
     return "their" if noun.split(" of the ", maxsplit=1)[0].split(" after ", maxsplit=1)[0].endswith("s") else "its"
-
-
-def capital(text: str) -> str:
-    """With a capital first letter, code apart."""
-    return text[:1].upper() + text[1:]
 
 
 def lower(text: str) -> str:

@@ -9,13 +9,14 @@ from typing import Any
 from openmodelatlas.annotation.operations import describe_operation
 from openmodelatlas.annotation.roles.board import Board, Place
 from openmodelatlas.annotation.roles.generic import GENERIC
-from openmodelatlas.annotation.roles.names import Name, Names, capital, lower, their, tidy, variable_noun
+from openmodelatlas.annotation.roles.names import Name, Names, lower, their, tidy, variable_noun
 from openmodelatlas.annotation.roles.phrases import phrases
 from openmodelatlas.annotation.roles.plumbing import plumbing_name
 from openmodelatlas.annotation.roles.positions import axes_only
 from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 from openmodelatlas.annotation.roles.wordings import PLACES
+from openmodelatlas.graph.naming import capital
 from openmodelatlas.shapes.dimension import Constant, Symbolic
 
 ACTIVATION_NAMES = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from openmodelatlas.annotation.roles.generic import GENERIC
-from openmodelatlas.annotation.roles.names import Name, Names, capital, tidy
+from openmodelatlas.annotation.roles.names import Name, Names, tidy
 from openmodelatlas.annotation.roles.view import View, size_name
 from openmodelatlas.annotation.roles.vocabulary import KINDS
+from openmodelatlas.graph.naming import capital
 from openmodelatlas.shapes.dimension import Constant, Dimension
 
 CASTS = frozenset(

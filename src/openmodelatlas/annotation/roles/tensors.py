@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.names import Names, capital
+from openmodelatlas.annotation.roles.names import Names
 from openmodelatlas.annotation.roles.vocabulary import KINDS
+from openmodelatlas.graph.naming import capital
 
 SENTENCES = {
     "block output": "The residual features after both mechanism updates.",
