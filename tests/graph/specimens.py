@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from tests.corpus.models import dense, kinds, mixture, statements
+from tests.corpus.models import dense, kinds, mixture, rounds, statements
 
 from .driver import Built, Make, build
 
@@ -36,6 +36,10 @@ MODELS: dict[str, Make] = {
     "drops": statements.Drops,
     "chained": statements.Chained,
     "operands": statements.Operands,
+    "pads": rounds.Pads,
+    "pads-in-layers": rounds.PadsInLayers,
+    "tables": rounds.TableForEachKind,
+    "steps": rounds.Steps,
 }
 
 

@@ -185,3 +185,42 @@ def test_results_that_a_call_drops_have_the_name_the_function_gives_them():
     nodes = specimen("drops").nodes
     pair = next(node for node in nodes.values() if node.function == "pair")
     assert [nodes[port.tensor].title for port in pair.outputs] == ["Pair output: kept", "Pair output: weights"]
+
+
+@pytest.mark.parametrize("name", ["windowed", "tables"])
+def test_layers_read_what_any_kind_of_them_reads(name):
+    built = specimen(name)
+    group = built.nodes["layers"]
+    kinds = [built.nodes[child] for child in group.children if built.nodes[child].kind == "layer group"]
+    wanted = {p.tensor for kind in kinds for p in kind.inputs if not p.tensor.startswith("layers/")}
+    assert len(kinds) > 1
+    assert {p.tensor for p in group.inputs} == wanted
+    assert not {p.tensor for p in group.inputs} & {other for p in group.inputs for other in p.others}
+
+
+def test_ports_of_one_name_stand_together_with_their_own_plumbing():
+    offsets = [p for p in specimen("tables").nodes["layers"].inputs if p.name == "offsets"]
+    assert len(offsets) == 2
+    assert [len(p.via) for p in offsets] == [1, 1]
+    assert len({p.via for p in offsets}) == 2
+    (state, *others) = specimen("windowed").nodes["layers"].inputs
+    assert [state.name, *(p.name for p in others)] == ["hidden_states", "mask", "mask"]
+    assert {other.rpartition("/")[2] for other in state.others} == {"output"}  # the layers hand it on
+
+
+def test_what_some_rounds_read_instead_enters_the_loop():
+    built = specimen("pads")
+    (loop,) = (node for node in built.of_kind("loop") if node.parent == "")
+    read = {p.tensor for p in loop.inputs}
+    assert {"sin/output", "cos-left/output", "exp-right/output", "hidden_states"} == read
+    last = built.nodes[[child for child in loop.children if built.nodes[child].kind == "loop"][-1]]
+    assert [(p.tensor, p.others) for p in last.inputs] == [("cos-left/output", ()), ("exp-right/output", ())]
+
+
+def test_what_other_layers_read_enters_no_loop_of_theirs():
+    built = specimen("pads-in-layers")
+    group = built.nodes["layers/equal"]
+    (loop,) = (built.nodes[child] for child in group.children if built.nodes[child].kind == "loop")
+    (state,) = (p for p in loop.inputs if p.tensor == "layers/first/output")
+    assert state.others == ("layers/equal/output",)
+    assert "layers/equal/output" not in {p.tensor for p in loop.inputs}

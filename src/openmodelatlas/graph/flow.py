@@ -55,7 +55,6 @@ class Flow:
         self._reads: dict[Draft, Rows] = {}
         self._makers: dict[int, Makers] = {}
         self.external: dict[tuple[int, int], str] = {}
-        self._addressed: dict[str, TensorDraft] = {}
 
     @property
     def tensors(self) -> Iterable[TensorDraft]:
@@ -328,27 +327,3 @@ class Flow:
         pairs = ((probe, row) for probe, several in rows for row in several)
         ports = (self._output(probe, (), row[index]) for probe, row in pairs if index < len(row))
         return dict.fromkeys(port.tensor if port is not None else None for port in ports)
-
-    def boundary(self, draft: Draft) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        """Inputs and outputs of a node that is no call: tensors that cross its border."""
-        leaves = [inner for inner in draft.walk() if inner.leaf is not None]
-        inside = set(map(id, leaves))
-        inputs: dict[str, Port] = {}
-        for leaf in leaves:
-            for port in self.inputs(leaf):
-                made = self._by_address.get(port.tensor)
-                if port.source in ("tensor", "input", "outside") and (made is None or id(made.operation) not in inside):
-                    inputs.setdefault(port.tensor, port)
-        outputs: dict[str, Port] = {}
-        addresses = {self._labels.addresses[leaf] for leaf in leaves}
-        for tensor in self._tensors.values():
-            if id(tensor.operation) in inside and (not tensor.consumers or set(tensor.consumers) - addresses):
-                name = tensor.variable or "output"
-                outputs.setdefault(tensor.address, Port(name=name, tensor=tensor.address, source="tensor"))
-        return tuple(inputs.values()), tuple(outputs.values())
-
-    @property
-    def _by_address(self) -> dict[str, TensorDraft]:
-        if len(self._addressed) != len(self._tensors):
-            self._addressed = {tensor.address: tensor for tensor in self._tensors.values()}
-        return self._addressed

@@ -9,6 +9,7 @@ from openmodelatlas.capture import encoded
 from openmodelatlas.capture.recording import Module, Phase
 from openmodelatlas.graph.aliases import Aliases
 from openmodelatlas.graph.align import Site
+from openmodelatlas.graph.borders import Borders
 from openmodelatlas.graph.branches import Coverage, Decision, FunctionKey, function_key
 from openmodelatlas.graph.document import Branch, Lines, Node, Port, TensorFact, Unreached, Variation
 from openmodelatlas.graph.flow import Flow
@@ -48,6 +49,7 @@ class Nodes:
         self._flow = flow
         self._coverage = coverage
         self._aliases = Aliases(trees, syntax, flow)
+        self._borders = Borders(trees, labels, flow)
         self._published = Published(trees, sizes.roles, sizes)
         self._variations = Variations(trees, labels, self._published)
         self.source = NodeSource(trees, syntax, labels, flow)
@@ -127,11 +129,13 @@ class Nodes:
             and all(child.site is not None for child in draft.children)
         ):
             last = max(draft.children, key=lambda child: max(child.layers, default=0))
-            return self._flow.inputs(draft.children[0]), self._flow.outputs(last, last=True)
+            return self._borders.of_variants(draft), self._flow.outputs(last, last=True)
         if draft.kind == "branch":
-            return self._aliases.ports(draft, *self._flow.boundary(draft))
+            return self._aliases.ports(draft, *self._borders.crossed(draft))
         if draft.site is None or (draft.kind == "loop" and draft.operation):
-            return self._flow.boundary(draft)
+            return self._borders.crossed(draft)
+        if draft.kind == "loop":
+            return self._borders.of_calls(draft), self._flow.outputs(draft)
         return self._flow.inputs(draft), self._flow.outputs(draft)
 
     # What ran -------------------------------------------------------------------------------------------------
