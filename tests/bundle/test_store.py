@@ -47,6 +47,14 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert list_built(tmp_path) == ("sample",)
 
 
+def test_only_what_a_model_may_be_called_is_listed(tmp_path: Path) -> None:
+    longest = "a" * 120
+    for name in (longest, f"{longest}a", "Sample", "sample-"):
+        (tmp_path / "atlases" / name).mkdir(parents=True)
+        (tmp_path / "atlases" / name / "current").touch()
+    assert list_built(tmp_path) == (longest,)
+
+
 def test_equal_documents_give_equal_bytes(tmp_path: Path) -> None:
     document = sample_document()
     shuffled = msgspec.structs.replace(

@@ -41,7 +41,7 @@ def _usable(chosen: str) -> Path:
 
 
 def is_identifier(model: str) -> bool:
-    """Whether a model may be called that: lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
+    """Whether a model may be called that: at most 120 lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
     return len(model) <= 120 and _MODEL.fullmatch(model) is not None
 
 
@@ -65,7 +65,5 @@ def list_built(home: Path) -> tuple[str, ...]:
     if not folder.is_dir():
         return ()
     return tuple(
-        sorted(
-            entry.name for entry in folder.iterdir() if _MODEL.fullmatch(entry.name) and (entry / "current").is_file()
-        )
+        sorted(entry.name for entry in folder.iterdir() if is_identifier(entry.name) and (entry / "current").is_file())
     )

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from openmodelatlas.bundle.home import is_identifier
 from openmodelatlas.errors import UsageError
 
 ASSETS = "_assets"
@@ -13,7 +14,6 @@ MECHANISMS = "mechanisms"
 CONTENTS = "contents"
 
 _SEGMENT = re.compile(r"[a-z0-9]+(?:-+[a-z0-9]+)*")
-_MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 # Names that Windows reserves for devices.
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))})
 
@@ -25,7 +25,7 @@ def page_folder(model: str, address: str) -> PurePosixPath:
     Raises:
         UsageError: the model or a segment of the address is not made of lower-case letters, digits and hyphens.
     """
-    if not _MODEL.fullmatch(model):
+    if not is_identifier(model):
         raise UsageError(f"{model!r} cannot be the address of a model.")
     segments = address.split("/") if address else []
     for segment in segments:
