@@ -288,9 +288,7 @@ def main() -> int:
     parser.add_argument("--home", type=Path, help="folder of the atlases")
     parser.add_argument("--export", action="store_true", help="also time the export of Kimi K2 and K3")
     options = parser.parse_args()
-    path = next(
-        (found for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if found), None
-    )
+    path = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if path is None:
         print("No Chromium is installed (on Debian: apt-get install chromium).", file=sys.stderr)
         return 1

@@ -41,7 +41,7 @@ def _usable(chosen: str) -> Path:
 
 
 def is_identifier(model: str) -> bool:
-    """Whether a model may be called that: at most 120 lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
+    """Whether a model may be called that: up to 120 lower-case letters and digits, joined by ``-``, ``_`` or ``.``."""
     return len(model) <= 120 and _MODEL.fullmatch(model) is not None
 
 

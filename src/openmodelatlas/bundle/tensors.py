@@ -8,31 +8,33 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from openmodelatlas.capture import values as captured
 from openmodelatlas.errors import BundleError
 
-_MAXIMUM_HEADER = 100_000_000
-
-# Code in the file: name on pages, bytes an element takes, format of ``struct`` (``None``: decoded by hand).
-DTYPES: dict[str, tuple[str, int, str | None]] = {
-    "BOOL": ("bool", 1, "?"),
-    "U8": ("uint8", 1, "B"),
-    "I8": ("int8", 1, "b"),
-    "I16": ("int16", 2, "h"),
-    "U16": ("uint16", 2, "H"),
-    "I32": ("int32", 4, "i"),
-    "U32": ("uint32", 4, "I"),
-    "I64": ("int64", 8, "q"),
-    "U64": ("uint64", 8, "Q"),
-    "F16": ("float16", 2, "e"),
-    "BF16": ("bfloat16", 2, None),
-    "F32": ("float32", 4, "f"),
-    "F64": ("float64", 8, "d"),
+# Code in the file: format of ``struct`` (``None``: decoded by hand).
+_FORMATS = {
+    "BOOL": "?",
+    "U8": "B",
+    "I8": "b",
+    "I16": "h",
+    "U16": "H",
+    "I32": "i",
+    "U32": "I",
+    "I64": "q",
+    "U64": "Q",
+    "F16": "e",
+    "BF16": None,
+    "F32": "f",
+    "F64": "d",
 }
+DTYPES = {code: (*captured.DTYPES[code], letter) for code, letter in _FORMATS.items()}
+"""Code in the file: name on pages, bytes an element takes, format of ``struct``. Values of other types are not kept."""
 _CODES = {name: code for code, (name, _, _) in DTYPES.items()}
 
 
@@ -56,7 +58,7 @@ class TensorValue(msgspec.Struct, frozen=True, kw_only=True):
             BundleError: the data is shorter or longer than dtype and shape say.
         """
         _, size, code = DTYPES[_code_of(self.dtype)]
-        count = _product(self.shape)
+        count = prod(self.shape)
         if len(self.data) != count * size:
             raise BundleError(
                 f"A tensor of shape {list(self.shape)} and dtype {self.dtype} has {len(self.data)} bytes."
@@ -123,7 +125,7 @@ def encode_tensors(tensors: Mapping[str, TensorValue]) -> bytes:
     for key in sorted(tensors):
         tensor = tensors[key]
         code = _code_of(tensor.dtype)
-        if len(tensor.data) != _product(tensor.shape) * DTYPES[code][1]:
+        if len(tensor.data) != prod(tensor.shape) * DTYPES[code][1]:
             raise BundleError(f"The data of tensor {key} does not fit its shape {list(tensor.shape)}.")
         header[key] = {"dtype": code, "shape": tensor.shape, "data_offsets": (offset, offset + len(tensor.data))}
         chunks.append(tensor.data)
@@ -140,20 +142,13 @@ def _code_of(dtype: str) -> str:
     return code
 
 
-def _product(shape: tuple[int, ...]) -> int:
-    product = 1
-    for size in shape:
-        product *= size
-    return product
-
-
 def _read_header(path: Path) -> tuple[dict[str, _Entry], int]:
     """The header's entries and the position at which the data begins."""
     try:
         with path.open("rb") as file:
             first = file.read(8)
-            length = struct.unpack("<Q", first)[0] if len(first) == 8 else _MAXIMUM_HEADER + 1
-            if length > _MAXIMUM_HEADER:
+            length = struct.unpack("<Q", first)[0] if len(first) == 8 else captured.LARGEST_HEADER + 1
+            if length > captured.LARGEST_HEADER:
                 raise BundleError("This is not a safetensors file.", where=str(path))
             text = file.read(length)
             file.seek(0, 2)
@@ -170,6 +165,6 @@ def _read_header(path: Path) -> tuple[dict[str, _Entry], int]:
         begin, end = entry.data_offsets
         if entry.dtype not in DTYPES or any(size < 0 for size in entry.shape):
             raise BundleError(f"Tensor {key} has dtype {entry.dtype} and shape {list(entry.shape)}.", where=str(path))
-        if not 0 <= begin <= end <= available or end - begin != _product(entry.shape) * DTYPES[entry.dtype][1]:
+        if not 0 <= begin <= end <= available or end - begin != prod(entry.shape) * DTYPES[entry.dtype][1]:
             raise BundleError(f"Tensor {key} does not lie within the file.", where=str(path))
     return entries, 8 + length

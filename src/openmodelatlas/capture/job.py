@@ -8,6 +8,9 @@ import msgspec
 
 JOB_FORMAT = 1
 
+CONTROL_VARIABLE, STATUS_VARIABLE, PROGRESS_VARIABLE = "OMA_CONTROL", "OMA_STATUS", "OMA_PROGRESS"
+"""Environment variables that name the descriptors of the pipes between parent and child."""
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What model code may use.

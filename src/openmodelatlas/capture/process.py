@@ -22,7 +22,15 @@ import msgspec
 import openmodelatlas
 from openmodelatlas import errors
 from openmodelatlas.capture import processes, reading
-from openmodelatlas.capture.job import Failure, Job, Limits, Progress
+from openmodelatlas.capture.job import (
+    CONTROL_VARIABLE,
+    PROGRESS_VARIABLE,
+    STATUS_VARIABLE,
+    Failure,
+    Job,
+    Limits,
+    Progress,
+)
 from openmodelatlas.capture.refusals import RefusedError
 from openmodelatlas.capture.sandbox import Policy, Protection
 from openmodelatlas.capture.temporary import temporary_folder
@@ -30,7 +38,6 @@ from openmodelatlas.capture.watch import Watch
 from openmodelatlas.errors import AtlasError, CaptureError, SandboxError
 
 CHILD_MODULE = "openmodelatlas.capture.child"
-PROGRESS = "OMA_PROGRESS"
 SUMMARY, FAILURE = "summary.json", "failure.json"
 # Threads that torch, its libraries and the supervisor start by themselves.
 OWN_TASKS = 32
@@ -144,7 +151,9 @@ def _start(
 ) -> Watch:
     pipes = {name: os.pipe() for name in ("control", "status", "progress")}
     control, status, told = pipes["control"], pipes["status"], pipes["progress"]
-    environment |= {"OMA_CONTROL": str(control[0]), "OMA_STATUS": str(status[1]), PROGRESS: str(told[1])}
+    environment[CONTROL_VARIABLE] = str(control[0])
+    environment[STATUS_VARIABLE] = str(status[1])
+    environment[PROGRESS_VARIABLE] = str(told[1])
     theirs = (control[0], status[1], told[1])
     ours = (control[1], status[0], told[0])
     try:

@@ -24,14 +24,13 @@ from typing import NoReturn
 import msgspec
 
 from openmodelatlas.capture import kernel, namespaces, processes, sandbox
-
-CONTROL, STATUS = "OMA_CONTROL", "OMA_STATUS"
+from openmodelatlas.capture.job import CONTROL_VARIABLE, STATUS_VARIABLE
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
     """Supervise one worker; ends the way the worker ended (same exit code or signal)."""
     policy = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=sandbox.Policy)
-    control, status = int(os.environ.pop(CONTROL)), int(os.environ.pop(STATUS))
+    control, status = int(os.environ.pop(CONTROL_VARIABLE)), int(os.environ.pop(STATUS_VARIABLE))
     if kernel.is_linux():
         kernel.die_with_parent()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)

@@ -21,7 +21,8 @@ from openmodelatlas.capture.recording import Recording
 from openmodelatlas.errors import RecordingError
 
 FILE_NAME = "values.safetensors"
-_LARGEST_HEADER = 100_000_000
+LARGEST_HEADER = 100_000_000
+"""In bytes."""
 
 # dtype in the file: (dtype of torch, bytes of one element)
 DTYPES = {
@@ -112,7 +113,7 @@ def open_values(folder: Path, recording: Recording, *, largest: int) -> Values |
     try:
         length = os.fstat(descriptor).st_size
         header = int.from_bytes(file.read(8), "little")
-        if length < 8 or header > min(_LARGEST_HEADER, length - 8):
+        if length < 8 or header > min(LARGEST_HEADER, length - 8):
             raise _wrong(f"its header claims {header:,} bytes")
         entries = _entries(file.read(header), length - 8 - header)
         _compare(entries, recording)

@@ -20,9 +20,8 @@ import msgspec
 from openmodelatlas.capture.child import beside, imports, left_out
 from openmodelatlas.capture.child.failures import bare_failure, failure_of
 from openmodelatlas.capture.child.inspection import quick_inspection
-from openmodelatlas.capture.job import JOB_FORMAT, Job, Progress
+from openmodelatlas.capture.job import JOB_FORMAT, PROGRESS_VARIABLE, Job, Progress
 
-PROGRESS_VARIABLE = "OMA_PROGRESS"
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
 _OF_LIBRARIES = frozenset({"transformers", "reference"})
 """Kinds of source whose code, and what it calls upon, we have seen. Others bring files of their own."""

@@ -92,9 +92,7 @@ def _decode_inputs(
     inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, inspect.Parameter], cache: str
 ) -> dict[str, torch.Tensor] | None:
     """One further token per sequence: ``[B, 1]`` int64, masks one longer, positions one further."""
-    tokens = next(
-        (value for name, value in inputs.items() if name in ("input_ids", "tokens", "token_ids", "ids")), None
-    )
+    tokens = next((value for name, value in inputs.items() if name in TOKEN_NAMES), None)
     if tokens is None or tokens.dim() != 2:
         return None
     length = tokens.shape[1]
