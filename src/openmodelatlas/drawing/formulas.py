@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.annotation.markup import split, without_marks
 from openmodelatlas.annotation.material import Draft
-from openmodelatlas.catalogue.load import fill_formula, load
+from openmodelatlas.catalogue.load import fill_formula, load, usual_formula
+from openmodelatlas.drawing.breaking import rows_of
 from openmodelatlas.errors import CatalogueError
 
 
@@ -31,7 +32,7 @@ def latex_of_nodes(nodes: Iterable[NodeKnowledge | Draft]) -> Iterator[str]:
 
 def _of_node(known: NodeKnowledge | Draft) -> Iterator[str]:
     for formula in known.formulas:
-        yield formula.latex
+        yield from displayed(formula.latex)
         yield without_marks(formula.latex)
         yield from in_text(formula.check.detail)
         for term in formula.terms:
@@ -58,7 +59,7 @@ def latex_of_mechanisms(names: Iterable[str] | None = None) -> Iterator[str]:
         if entry is None:
             continue
         symbols = entry.front.symbols
-        yield fill_formula(entry.front.formula, lambda key: f"{{{symbols[key].latex}}}")  # noqa: B023
+        yield fill_formula(usual_formula(entry), lambda key: f"{{{symbols[key].latex}}}")  # noqa: B023
         for symbol in symbols.values():
             yield symbol.latex
             yield from in_text(symbol.meaning)
@@ -66,6 +67,13 @@ def latex_of_mechanisms(names: Iterable[str] | None = None) -> Iterator[str]:
         texts += [note.text for note in (*entry.why, *entry.porting, *entry.scope)]
         for text in texts:
             yield from in_text(text)
+
+
+def displayed(latex: str) -> Iterator[str]:
+    """What is set of a formula that stands by itself."""
+    for row in rows_of(latex):
+        for cell in row:
+            yield from cell
 
 
 def in_text(text: str) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from markupsafe import Markup, escape
 
 from openmodelatlas.annotation.markup import split
+from openmodelatlas.drawing.breaking import rows_of
 from openmodelatlas.site.latex import without_marks
 
 _STYLE = re.compile(r'\sstyle="([^"]*)"')
@@ -35,7 +36,9 @@ class Typesetter:
         self._classes: dict[str, str] = {}
 
     def math(self, latex: str, *, block: bool = False) -> Markup:
-        """A formula; what was not set at build time is shown as LaTeX."""
+        """A formula, within a text or by itself; what was not set at build time is shown as LaTeX."""
+        if block:
+            return self._display(latex)
         found = self._set.get(latex)
         if found is None:
             html = self._formulas.get(latex) or self._unmarked.get(without_marks(latex))
@@ -44,7 +47,28 @@ class Typesetter:
             else:
                 found = Markup(_TAG.sub(self._classed, html))  # noqa: S704  (KaTeX escapes what it sets)
             self._set[latex] = found
-        return Markup('<div class="formula" tabindex="0">{}</div>').format(found) if block else found
+        return found
+
+    def _display(self, latex: str) -> Markup:
+        """A formula by itself, which breaks where it is wider than the page; aligned rows are two cells each."""
+        rows = rows_of(latex)
+        if not all(self._is_set(clause) for row in rows for cell in row for clause in cell):
+            return Markup('<div class="formula" tabindex="0">{}</div>').format(self.math(latex))
+        if len(rows) == len(rows[0]) == 1:
+            return Markup('<div class="formula" tabindex="0">{}</div>').format(self._cell(rows[0][0]))
+        cells = (self._cell(cell) for row in rows for cell in (row if len(row) == 2 else ((), *row)))
+        return Markup('<div class="formula rows" tabindex="0">{}</div>').format(
+            Markup("").join(Markup("<div>{}</div>").format(cell) for cell in cells)
+        )
+
+    def _cell(self, clauses: Sequence[str]) -> Markup:
+        """Clauses, of which each stays on one line if it can."""
+        if len(clauses) == 1:
+            return self.math(clauses[0])
+        return Markup(" ").join(Markup('<span class="clause">{}</span>').format(self.math(each)) for each in clauses)
+
+    def _is_set(self, latex: str) -> bool:
+        return 'class="katex' in (self._formulas.get(latex) or self._unmarked.get(without_marks(latex)) or "")
 
     def text(self, text: str) -> Markup:
         """Escaped text in which what stands between dollar signs is set, and between backticks is code."""
