@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import sys
 
 # linux/prctl.h
@@ -104,4 +105,4 @@ def drop_capabilities() -> None:
 
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent dies. Raises OSError."""
-    prctl(PR_SET_PDEATHSIG, 9)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -44,7 +44,7 @@ def run_first_process() -> NoReturn:
     for descriptor in range(3):
         with contextlib.suppress(OSError):
             os.close(descriptor)
-    os.closerange(3, 256)
+    os.closerange(3, 256)  # the pipes to the parent, which have its numbers: it has few files open
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         signal.pause()

@@ -153,6 +153,10 @@ def requirements(source: Source, packages: Sequence[str]) -> tuple[list[str], li
 
     The version of transformers that a configuration names is that of the code in the same repository. Code from the
     installed package, a factory or a reference model runs on what is installed.
+
+    Raises:
+        UsageError: one of ``packages`` is no requirement.
+        ConfigurationError: the configuration names no version of transformers where it should.
     """
     wanted = [package for package in packages if not overlay.is_installed(package)]
     notes: list[str] = []

@@ -26,6 +26,8 @@ _SYSTEM_FOLDERS = (
 )  # fmt: skip
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _MEMORY_SLACK = 2**30
+_OPEN_FILES = 1024
+"""Of one process: what Linux allows by default, so that code runs under it elsewhere too."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +137,7 @@ def _limit_resources(policy: Policy, own_namespace: bool) -> None:
     lower(resource.RLIMIT_CORE, 0)
     lower(resource.RLIMIT_FSIZE, policy.file_bytes)
     lower(resource.RLIMIT_CPU, policy.cpu_seconds)
-    lower(resource.RLIMIT_NOFILE, 1024)
+    lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
     # Private writable mappings, not address space: torch maps far more than it touches. The slack leaves room for
     # mappings that are never touched; the parent watches resident memory exactly.
     with contextlib.suppress(ValueError):  # macOS knows the name but refuses the value

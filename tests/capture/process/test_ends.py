@@ -177,7 +177,7 @@ def test_a_reported_failure_becomes_its_error(run: Run) -> None:
     with pytest.raises(ModelCodeError) as caught:
         run("fails", failure)
     assert (caught.value.what, caught.value.where) == ("It raised.�[2J", "modeling.py:3")
-    assert caught.value.__notes__ == ["frames"]
+    assert caught.value.__notes__ == ["The traceback of the model's code:\nframes"]
 
 
 @pytest.mark.parametrize(

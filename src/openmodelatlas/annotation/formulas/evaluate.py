@@ -69,7 +69,11 @@ def evaluated(call: Call, tensors: Mapping[Operand, Any]) -> Any:
 
 
 def applied(call: Call, arguments: Mapping[str, Any]) -> Any:
-    """The result of a call on these arguments by name; otherwise as :func:`evaluated`."""
+    """The result of a call on these arguments by name; otherwise as :func:`evaluated`.
+
+    Raises:
+        UnavailableError: it cannot be evaluated.
+    """
     evaluate = call.entry.evaluate
     if evaluate is None:
         raise UnavailableError(call.entry.reason or "the table has no evaluation for it")

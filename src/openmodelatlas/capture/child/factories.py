@@ -127,7 +127,11 @@ class FactorySubject:
         return made.eval()
 
     def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> dict[str, torch.Tensor]:
-        """The example inputs with their first axis repeated or cut to the probe's batch; else ``input_ids`` [B, T]."""
+        """The example inputs with their first axis repeated or cut to the probe's batch; else ``input_ids`` [B, T].
+
+        Raises:
+            ConfigurationError: the factory gives no example inputs, and ``forward`` does not begin with tokens.
+        """
         if self.example:
             return {name: _resized(value, probe.batch).to(device) for name, value in self.example.items()}
         parameters = list(inspect.signature(model.forward).parameters)

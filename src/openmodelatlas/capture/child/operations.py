@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from openmodelatlas.capture.child.calls import REPLACED, CallTracer, RunningCall
+from openmodelatlas.capture.child.calls import REPLACED, CallTracer
 from openmodelatlas.capture.child.encode import Encoder, is_tensor
 from openmodelatlas.capture.child.forms import FormTable
 from openmodelatlas.capture.child.functions import KNOWN, PASSED, TorchFunction, torch_function
@@ -84,9 +84,8 @@ class OperationRecorder:
     def run(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> Any:
         """Call ``func`` and record it; gives its result, with tensors that only were handed through made distinct."""
         tracer = self.tracer
-        call: RunningCall | None = tracer.stack[-1]
-        if call is None or call.frame is not frame:
-            call = tracer.settle(frame)
+        innermost = tracer.stack[-1]
+        call = innermost if innermost.frame is frame else tracer.settle(frame)
         if call is None:
             return func(*args, **kwargs)
         if call.kind == "import":
@@ -210,8 +209,6 @@ class OperationRecorder:
             items = [self._enter_results(item, found, written, outputs, previous) for item in result]
             if all(map(operator.is_, items, result)):
                 return result
-            if type(result) in {list, tuple}:
-                return type(result)(items)
             return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
         return result
 
