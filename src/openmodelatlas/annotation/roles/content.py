@@ -42,8 +42,8 @@ class Content:
         return list(dict.fromkeys(kind for kind in found if kind is not None))
 
 
-Found = tuple[str, str, str, Family | None]
-"""Title, sentence, role and family."""
+Found = tuple[str | None, str, str, Family | None]
+"""Title (``None`` where the label says it better), sentence, role and family."""
 
 
 def contents(board: Board, names: Names) -> dict[str, Content]:

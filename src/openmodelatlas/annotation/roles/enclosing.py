@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
-from openmodelatlas.annotation.roles.containers import RULES
+from openmodelatlas.annotation.roles.container_rules import RULES
 from openmodelatlas.annotation.roles.content import Content, Found, contents
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.masks import COMPARISONS
@@ -25,8 +25,6 @@ def name_enclosing(board: Board, names: Names, drafts: Drafts) -> None:
             continue
         draft = drafts.nodes[address]
         draft.title, draft.sentence, draft.role, draft.family = found
-        if content.node.kind in ("layer group", "model", "phase"):
-            draft.title = None
     _inner(board, names, drafts)
     _branches(every, drafts)
 
@@ -76,13 +74,7 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
     test = content.node.branches[0].test
     place = content.board.regions.get(content.node.address)
     if place is not None:
-        wording = PLACES[place.name]
-        draft.title, draft.sentence, draft.role, draft.family = (
-            wording.title,
-            wording.sentence,
-            wording.role,
-            wording.family,
-        )
+        draft.title, draft.sentence, draft.role, draft.family = PLACES[place.name].found()
         return
     view = content.board.view
     main = [child for child in options if not view.nodes[child].plumbing]

@@ -8,11 +8,11 @@ from openmodelatlas.annotation.roles.content import Content, Found
 
 
 def _model(content: Content) -> Found:
-    return "", "The whole model: token numbers in, the logits of the next token out.", "model", None
+    return None, "The whole model: token numbers in, the logits of the next token out.", "model", None
 
 
 def _phase(content: Content) -> Found:
-    return "", "One further position, with the caches of the call before.", "decode step", None
+    return None, "One further position, with the caches of the call before.", "decode step", None
 
 
 def _group(content: Content) -> Found:
@@ -20,7 +20,7 @@ def _group(content: Content) -> Found:
     inner = [child for child in children if content.board.view.nodes[child].kind == "layer group"]
     if inner:
         sentence = "The layers, one after the other; each adds its updates to the residual stream."
-        return "", sentence, "layers", None
+        return None, sentence, "layers", None
     updates = list(
         dict.fromkeys(
             place.name.removeprefix("add ")
@@ -39,7 +39,7 @@ def _group(content: Content) -> Found:
     one = "One layer" if content.node.count == 1 else "Layers of one structure"
     computes = "it computes" if content.node.count == 1 else "each computes"
     sentence = f"{one}: {computes} the {what} of the residual stream."
-    return "", sentence if what else f"{one}.", "layer", None
+    return None, sentence if what else f"{one}.", "layer", None
 
 
 UPDATES = ("attention update", "mixer update", "feed-forward update")

@@ -62,8 +62,7 @@ def cache(content: Content) -> Found | None:
         )
     for place in ("store window", "store state"):
         if content.has(place):
-            wording = PLACES[place]
-            return wording.title, wording.sentence, wording.role, wording.family
+            return PLACES[place].found()
     if content.has("empty cache", "empty window", "empty state"):
         return "Empty cache", "Make an empty cache.", "cache start", "state"
     return None

@@ -13,8 +13,7 @@ def embedding(content: Content) -> Found | None:
     """A look-up of tokens, with what follows it."""
     if not content.has("token embedding") or content.has("logits"):
         return None
-    wording = PLACES["token embedding"]
-    return wording.title, wording.sentence, wording.role, wording.family
+    return PLACES["token embedding"].found()
 
 
 def block(content: Content) -> Found | None:

@@ -22,3 +22,7 @@ class Wording(NamedTuple):
     result: str
     role: str
     family: Family | None
+
+    def found(self) -> tuple[str, str, str, Family | None]:
+        """Title, sentence, role and family, where the templates have no places to fill."""
+        return self.title, self.sentence, self.role, self.family
