@@ -45,6 +45,10 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             here, unless this says otherwise.
         setting: for settings: keys of the configuration, dots between nested ones (``rope_parameters.factor``); the
             first that is there is taken.
+        implied: for numbers and settings that say which of two ways is taken: whether it is so where neither the code
+            nor the configuration says it.
+        silent: why the formula need not name it: what it says changes no number (the order of axes, a size). Every
+            other symbol that is bound stands in the formula, or decides which of its parts hold.
     """
 
     latex: str
@@ -54,6 +58,8 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optional: bool = False
     seen: Literal["here", "source"] | None = None
     setting: tuple[str, ...] = ()
+    implied: bool = False
+    silent: str | None = None
 
     @property
     def at_source(self) -> bool:

@@ -20,7 +20,8 @@ from openmodelatlas.errors import CatalogueError
 
 ROOT = Path(__file__).parent
 _IDENTIFIER = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_PART = re.compile(r"\[\[(?:([!?])([A-Za-z_]\w*)\|)?(.*?)\]\]", re.DOTALL)
+_PART = re.compile(r"\[\[(?:((?:[!?][A-Za-z_]\w*)+)\|)?(.*?)\]\](?!\])", re.DOTALL)
+_CONDITION = re.compile(r"([!?])([A-Za-z_]\w*)")
 _TERM = re.compile(r"<([A-Za-z_]\w*)>")
 _OWNER = re.compile(r"<(!?)([A-Za-z_]\w*)(?::([a-z]+\d*))?>")
 _NOTE = re.compile(rf"(?P<symbols>{_OWNER.pattern}(?:,\s*{_OWNER.pattern})*):\s*(?P<text>.*)", re.DOTALL)
@@ -112,20 +113,44 @@ def without_unbound(formula: str, bound: Set[str]) -> str:
     """The formula with those of its optional parts that hold.
 
     ``[[…]]`` holds where all its symbols are bound, ``[[?name|…]]`` where ``name`` is too, ``[[!name|…]]`` where it is
-    not.
+    not; ``[[?one!other|…]]`` asks for both.
     """
 
     def choose(match: re.Match[str]) -> str:
-        sign, named, text = match[1], match[2], str(match[3])
-        holds = sign is None or (named in bound) == (sign == "?")
+        conditions, text = _CONDITION.findall(match[1] or ""), str(match[2])
+        holds = all((name in bound) == (sign == "?") for sign, name in conditions)
         return text if holds and all(name in bound for name in _TERM.findall(text)) else ""
 
     return _PART.sub(choose, formula)
 
 
+def deciding(formula: str) -> frozenset[str]:
+    """Names that decide which optional parts of a formula hold, beyond those that stand in them."""
+    return frozenset(name for match in _PART.finditer(formula) for _, name in _CONDITION.findall(match[1] or ""))
+
+
+def formula_for(mechanism: Mechanism, bound: Mapping[str, bool]) -> str:
+    """The formula of a mechanism where these of its symbols are bound; ``False`` stands for a number that says no.
+
+    What only stands in formulas always holds, and so does what the entry says to be implied where it is not bound.
+    """
+    symbols = mechanism.front.symbols
+    holds = {name for name, symbol in symbols.items() if symbol.binds == "index"}
+    holds |= {name for name, symbol in symbols.items() if symbol.implied and name not in bound}
+    return without_unbound(mechanism.front.formula, holds | {name for name, said in bound.items() if said})
+
+
+def usual_formula(mechanism: Mechanism) -> str:
+    """The formula where everything is bound that the first pattern names, and every setting is given."""
+    named = mechanism.patterns[0].names()
+    return formula_for(
+        mechanism,
+        {name: True for name, symbol in mechanism.front.symbols.items() if name in named or symbol.binds == "setting"},
+    )
+
+
 def fill_formula(formula: str, fill: Callable[[str], str]) -> str:
-    """The formula with every ``<name>`` replaced by what ``fill`` gives for it; optional parts as if all were bound."""
-    formula = _PART.sub(lambda match: "" if match[1] == "!" else match[3], formula)
+    """The formula, whose optional parts are chosen already, with every ``<name>`` replaced by what ``fill`` gives."""
     return _TERM.sub(lambda match: fill(match[1]), formula)
 
 
@@ -168,7 +193,7 @@ def _validate(mechanism: Mechanism) -> None:
         raise _fault(where, "no symbol is an output", "Give what the reference returns as a symbol that binds: output.")
     if not mechanism.patterns:
         raise _fault(where, "it has no pattern", "Structure comes first: write at least one pattern.")
-    _known(where, "its formula", set(formula_symbols(front.formula)), symbols)
+    _validate_formula(front, where)
     notes = (*mechanism.why, *mechanism.porting, *mechanism.scope)
     _known(where, "its notes", {name for note in notes for name in (*note.symbols, *note.absent)}, symbols)
     local = {name for pattern in mechanism.patterns for name in pattern.names()}
@@ -196,6 +221,21 @@ def _validate(mechanism: Mechanism) -> None:
         missing = needed - pattern.names()
         if missing:
             raise _fault(where, f"a pattern does not bind {', '.join(sorted(missing))}: {text.strip()}", None)
+
+
+def _validate_formula(front: FrontMatter, where: str) -> None:
+    """A formula names its symbols, and all of those that it need not pass over."""
+    said = set(formula_symbols(front.formula)) | deciding(front.formula)
+    _known(where, "its formula", said, set(front.symbols))
+    for name, symbol in front.symbols.items():
+        if name not in said and symbol.silent is None:
+            raise _fault(
+                where,
+                f"its formula does not say {name}",
+                "Write it into the formula, or say with `silent` why it need not stand there.",
+            )
+        if name in said and symbol.silent is not None:
+            raise _fault(where, f"{name} is silent, and its formula says it", "Leave out `silent`.")
 
 
 def _known(where: str, what: str, used: set[str], known: set[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from openmodelatlas.annotation.knowledge import Formula, NodeKnowledge
 from openmodelatlas.annotation.markup import split
 from openmodelatlas.catalogue.entry import Mechanism, Note
-from openmodelatlas.catalogue.load import fill_formula, load
+from openmodelatlas.catalogue.load import fill_formula, load, usual_formula
 from openmodelatlas.errors import CatalogueError
 from openmodelatlas.graph.document import Node
 from openmodelatlas.site.fields.mechanisms import (
@@ -114,7 +114,7 @@ class MechanismBuilder:
 
     def _formula(self, entry: Mechanism | None, models: Sequence[MechanismModel]) -> str | None:
         """The mechanism's formula with its own symbols; if that was not set, as the first place has it."""
-        own = fill_formula(entry.front.formula, _symbol(entry)) if entry is not None else None
+        own = fill_formula(usual_formula(entry), _symbol(entry)) if entry is not None else None
         if own is not None and any(own in builder.drawings.formulas for builder in self._builders.values()):
             return without_marks(own)
         places = (place for model in models for place in model.places)

@@ -76,7 +76,29 @@ def test_two_symbols_never_look_alike() -> None:
     made = material(PROGRAMS["rms-norm"])
     drafts = Drafts(nodes={address: Draft() for address in made.document.nodes}, tensor_symbols={"x": r"\gamma"})
     attach(made, drafts, CATALOGUE)
-    assert r"\htmlData{light=rms-norm-x}{x}" in drafts.nodes["block"].formulas[0].latex
+    latex = drafts.nodes["block"].formulas[0].latex
+    assert r"\htmlData{light=rms-norm-x}{\gamma}" in latex
+    assert r"\htmlData{light=rms-norm-g}{{\gamma}'}" in latex
+
+
+def test_no_symbol_looks_like_another_tensor_of_the_page() -> None:
+    made = material(PROGRAMS["rms-norm"])
+    drafts = Drafts(nodes={address: Draft() for address in made.document.nodes})
+    drafts.nodes["block"].symbols["another"] = "x"
+    attach(made, drafts, CATALOGUE)
+    assert r"\htmlData{light=rms-norm-x}{{x}'}" in drafts.nodes["block"].formulas[0].latex
+
+
+def test_only_the_letters_that_collide_are_the_entrys_own() -> None:
+    """``g`` keeps the letter that a role gave it, though ``eps`` cannot have its own."""
+    made = material(PROGRAMS["rms-norm"])
+    symbols = {"g": "w", "x": r"\varepsilon"}
+    drafts = Drafts(nodes={address: Draft() for address in made.document.nodes}, tensor_symbols=symbols)
+    attach(made, drafts, CATALOGUE)
+    latex = drafts.nodes["block"].formulas[0].latex
+    assert r"\htmlData{light=rms-norm-x}{\varepsilon}" in latex
+    assert r"\htmlData{light=rms-norm-eps}{{\varepsilon}'}" in latex
+    assert r"\htmlData{light=rms-norm-g}{w}" in latex
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
 from openmodelatlas.annotation.mechanisms.find import Differing, Findings, find
 from openmodelatlas.annotation.mechanisms.fit import Fit, Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
-from openmodelatlas.annotation.mechanisms.terms import formula_of, latex_of, operand_lines
+from openmodelatlas.annotation.mechanisms.terms import formula_at, formulas_of, latex_of, operand_lines
 from openmodelatlas.annotation.mechanisms.where import computing, core_of, is_it, node_of
 from openmodelatlas.catalogue.entry import Mechanism, Note
-from openmodelatlas.catalogue.load import Catalogue, formula_symbols, without_unbound
+from openmodelatlas.catalogue.load import Catalogue, formula_symbols
 from openmodelatlas.graph.document import Lines, Node
 
 _SYMBOL = re.compile(r"<([A-Za-z_]\w*)>")
@@ -79,7 +79,7 @@ def _attach(
             draft.mechanisms.append(identifier)
             continue
         if node.kind != "operation" or len(places[0].fit.operations) > 1:  # else the operation's own formula says it
-            draft.formulas.append(formula_of(flow, mechanism, places, symbols))
+            draft.formulas.extend(formulas_of(flow, mechanism, places, symbols, draft.symbols))
         if identifier == main:
             _name(draft, mechanism)
             draft.mechanism = identifier
@@ -89,7 +89,7 @@ def _attach(
         else:
             draft.mechanisms.append(identifier)
             draft.family = draft.family or mechanism.front.family
-        latex = latex_of(mechanism, places, symbols)
+        latex = latex_of(mechanism, places, symbols, draft.symbols)
         draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex, noted))
 
 
@@ -136,8 +136,7 @@ def _notes(
 ) -> Iterator[Statement]:
     """Notes for porting that hold here, with the lines of their symbols; of the same numbers (``noted``) only once."""
     bound = place.fit.bound
-    notation = {name for name, symbol in mechanism.front.symbols.items() if symbol.binds == "index"}
-    shown = frozenset(formula_symbols(without_unbound(mechanism.front.formula, notation | bound.keys())))
+    shown = frozenset(formula_symbols(formula_at(mechanism, bound)))
     for note in mechanism.porting:
         if not all(name in bound for name in note.symbols) or any(name in bound for name in note.absent):
             continue

@@ -6,23 +6,53 @@ import re
 from collections.abc import Mapping, Sequence
 
 from openmodelatlas.annotation.knowledge import Formula, FormulaCheck, Term
-from openmodelatlas.annotation.mechanisms.evaluate import tolerance
+from openmodelatlas.annotation.mechanisms.evaluate import number, tolerance
 from openmodelatlas.annotation.mechanisms.fit import Place
 from openmodelatlas.annotation.mechanisms.flow import Flow, Operand
 from openmodelatlas.catalogue.entry import Mechanism, Symbol
-from openmodelatlas.catalogue.load import fill_formula, formula_symbols, without_unbound
+from openmodelatlas.catalogue.load import fill_formula, formula_for, formula_symbols
 from openmodelatlas.graph.document import Lines, Node
 
+_NAMED = 4
+"""Parameters that one term names: a formula stands for two paths, or three, of one function."""
 
-def formula_of(flow: Flow, mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str]) -> Formula:
-    """The formula of a mechanism for its places at one node; ``symbols`` are those that roles gave to tensors."""
-    notation = {name for name, symbol in mechanism.front.symbols.items() if symbol.binds == "index"}
-    text = without_unbound(mechanism.front.formula, notation | places[0].fit.bound.keys())
-    names = formula_symbols(text)
-    latex = latex_of(mechanism, places, symbols)
-    ids = term_ids(mechanism)
+
+_PRIMES = ("'", "''", "'''")
+
+
+def formulas_of(
+    flow: Flow, mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str], page: Mapping[str, str]
+) -> list[Formula]:
+    """The formulas of a mechanism for its places at one node: one for each way in which it is written there.
+
+    ``symbols`` are those that roles gave to tensors, ``page`` those of the node's own page.
+    """
+    ways: dict[str, list[Place]] = {}
+    for place in places:
+        ways.setdefault(formula_at(mechanism, place.fit.bound), []).append(place)
+    return [
+        _formula(flow, mechanism, text, each, latex_of(mechanism, each, symbols, page), way)
+        for way, (text, each) in enumerate(ways.items(), 1)
+    ]
+
+
+def formula_at(mechanism: Mechanism, bound: Mapping[str, Operand]) -> str:
+    """The mechanism's formula for what is bound at one place, its terms not yet set."""
+    return formula_for(mechanism, {name: _is_so(operand) for name, operand in bound.items()})
+
+
+def _is_so(operand: Operand) -> bool:
+    """Whether a name stands for something: not for ``None`` or ``False``."""
+    return operand.tensor is not None or number(operand.number) not in (None, False) or operand.number == 0.0
+
+
+def _formula(
+    flow: Flow, mechanism: Mechanism, text: str, places: Sequence[Place], latex: Mapping[str, str], way: int
+) -> Formula:
+    """One formula; ``way`` counts those of the same mechanism on a page."""
+    ids = {name: each if way == 1 else f"{each}-way-{way}" for name, each in term_ids(mechanism).items()}
     terms = []
-    for name in names:
+    for name in formula_symbols(text):
         operands = [place.fit.bound[name] for place in places if name in place.fit.bound]
         terms.append(
             Term(
@@ -57,23 +87,48 @@ def term_ids(mechanism: Mechanism) -> dict[str, str]:
     return ids
 
 
-def latex_of(mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str]) -> dict[str, str]:
+def latex_of(
+    mechanism: Mechanism, places: Sequence[Place], symbols: Mapping[str, str], page: Mapping[str, str]
+) -> dict[str, str]:
     """How each symbol is set: as roles set its tensor, where that is clear; else as the entry sets it.
 
-    It is not clear where places differ, where two symbols would look alike, or where the formula names a symbol by the
-    entry's own letter.
+    It is not clear where places differ or where the formula names a symbol by the entry's own letter. No two symbols
+    look the same unless they are the same tensor, and none looks like another tensor of the page: tensors that the
+    formula names choose first, then those of the page, then all other symbols of the entry, primed where they must be.
     """
     own = {name: symbol.latex for name, symbol in mechanism.front.symbols.items()}
-    rest = fill_formula(mechanism.front.formula, lambda _: " ")
-    letters = [latex for latex in own.values() if latex and latex in rest]
-    if any(re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", rest) for latex in letters):
-        return own
-    mixed = dict(own)
-    for name in own:
-        given = {symbols.get(place.fit.bound[name].tensor or "") for place in places if name in place.fit.bound}
-        if len(given) == 1 and None not in given:
-            mixed[name] = str(*given)
-    return mixed if len(set(mixed.values())) == len(set(own.values())) else own
+    text = formula_at(mechanism, places[0].fit.bound)
+    rest = fill_formula(text, lambda _: " ")
+    shown = formula_symbols(text)
+    tensors = {
+        name: frozenset(place.fit.bound[name].tensor or "" for place in places if name in place.fit.bound) - {""}
+        for name in own
+    }
+    given = {
+        name: str(*found)
+        for name, called in tensors.items()
+        if len(found := {symbols.get(tensor, "") for tensor in called}) == 1 and not _says(rest, own[name])
+    }
+    given = {name: latex for name, latex in given.items() if latex and not _says(rest, latex)}
+    taken: dict[str, frozenset[str]] = {}
+    for name in shown:
+        if name in given:
+            taken.setdefault(given[name], tensors[name])
+    for tensor, latex in page.items():
+        taken.setdefault(latex, frozenset({tensor}))
+    mixed: dict[str, str] = {}
+    for name in sorted(own, key=lambda name: (name not in shown, name not in given)):
+        choices = [given[name]] if name in given else []
+        choices += [own[name], *(f"{{{own[name]}}}" + "'" * primes for primes in (1, 2, 3))]
+        free = (latex for latex in choices if not latex or taken.get(latex, tensors[name]) == tensors[name])
+        mixed[name] = next(free, own[name])
+        taken.setdefault(mixed[name], tensors[name] or frozenset({name}))
+    return mixed
+
+
+def _says(text: str, latex: str) -> bool:
+    """Whether a formula without its terms has this letter."""
+    return bool(latex) and re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", text) is not None
 
 
 def operand_lines(flow: Flow, operand: Operand) -> tuple[Lines, ...]:
@@ -102,11 +157,11 @@ def _narrowed(node: Node, text: str | None) -> Lines | None:
 
 def _meaning(flow: Flow, symbol: Symbol, operands: Sequence[Operand]) -> str:
     """What a symbol means; of a parameter also what it is called."""
-    called = {operand.tensor for operand in operands if operand.tensor in flow.document.parameters}
-    if symbol.binds not in ("parameter", "input") or len(called) != 1:
+    called = dict.fromkeys(operand.tensor for operand in operands if operand.tensor in flow.document.parameters)
+    if symbol.binds not in ("parameter", "input") or not 0 < len(called) <= _NAMED:
         return symbol.meaning
-    name = str(*called).partition(" @ ")[0]
-    return f"{symbol.meaning}, `{name}`"
+    names = [f"`{str(name).partition(' @ ')[0]}`" for name in called]
+    return f"{symbol.meaning}, {' and '.join(', '.join(names).rsplit(', ', 1))}"
 
 
 def _addresses(operand: Operand) -> tuple[str, ...]:

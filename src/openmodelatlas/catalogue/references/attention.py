@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from openmodelatlas.catalogue.references.elementary import Array, Integers, Truths, linear, sigmoid, softmax
 from openmodelatlas.catalogue.references.norms import rms_norm
-from openmodelatlas.catalogue.references.rotary import rotate_halves, rotate_pairs
+from openmodelatlas.catalogue.references.rotary import rotate_pairs
 
 
 def scaled_dot_product(
@@ -22,6 +22,7 @@ def scaled_dot_product(
     seen: Truths | None = None,
     upright: bool = False,
     causal: bool = False,
+    hidden: Truths | None = None,
 ) -> tuple[Array, Array]:
     """Weights from products of queries and keys; a weighted mean of the values.
 
@@ -30,12 +31,13 @@ def scaled_dot_product(
         k: keys as the product reads them, transposed: ``[..., D, S]``.
         v: ``[..., S, V]``.
         scale: of the products; 1 unless it is given.
-        mask: added to the scores where it holds numbers; where it holds truths, they mark what is hidden.
+        mask: added to the scores.
         lowest: score of what is hidden.
         seen: marks what is visible.
         upright: whether ``k`` is not transposed, ``[..., S, D]``, as torch's own function takes it; fewer heads of keys
             and values than of queries are then repeated, and the scale is 1/√D unless it is given.
         causal: whether a query sees no later key; both are then counted from the start.
+        hidden: marks what is hidden.
 
     Returns:
         Weights ``[..., T, S]`` and outputs ``[..., T, V]`` (Vaswani et al., arXiv 1706.03762, equation 1).
@@ -49,8 +51,12 @@ def scaled_dot_product(
         scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)
     if seen is not None:
         scores = np.where(seen, scores, lowest)
+    if hidden is not None:
+        scores = np.where(hidden, lowest, scores)
     if mask is not None:
-        scores = np.where(mask, lowest, scores) if mask.dtype == np.bool_ else scores + mask
+        if mask.dtype == np.bool_:
+            return NotImplemented  # type: ignore[no-any-return]  # truths are not added, they are `seen` or `hidden`
+        scores = scores + mask
     weights = softmax(scores)
     return weights, weights @ v
 
@@ -158,7 +164,6 @@ def multi_head_latent(
     G: Array | None = None,  # noqa: N803
     past: Array | None = None,
     past_key: Array | None = None,
-    pairwise: bool = True,
 ) -> Array:
     """Attention whose keys and values come from one latent, beside one rotated key that all heads share.
 
@@ -176,13 +181,12 @@ def multi_head_latent(
         g_q: gain of its norm, ``[r_q]``.
         cos: ``[..., T, R]`` or ``[..., T, R/2]``; without it nothing is rotated.
         sin: as ``cos``.
-        mask: added to the scores where it holds numbers; where it holds truths, they mark what is hidden.
+        mask: added to the scores.
         lowest: score of what is hidden.
         seen: marks what is visible.
         G: of the gate on the heads' outputs, ``[H V, d]``.
         past: normalised latents of earlier positions, ``[B, (1,) P, r]``.
         past_key: their shared keys, rotated, ``[B, (1,) P, R]``.
-        pairwise: whether neighbouring features form a pair; else the halves do.
 
     Returns:
         ``[B, T, d]`` (DeepSeek-AI, arXiv 2405.04434, equations 9–19).
@@ -200,8 +204,7 @@ def multi_head_latent(
     keys, values = widened[..., :plain], widened[..., plain:]
     query_part, key_part = queries[..., plain:], shared_key[:, None]
     if cos is not None and sin is not None:
-        rotate = rotate_pairs if pairwise else rotate_halves
-        query_part, key_part = rotate(query_part, cos, sin), rotate(key_part, cos, sin)
+        query_part, key_part = rotate_pairs(query_part, cos, sin), rotate_pairs(key_part, cos, sin)
     key_part = _behind(past_key, key_part)
     queries = np.concatenate([queries[..., :plain], query_part], axis=-1)
     keys = decoupled_rotary(keys, key_part)

@@ -91,7 +91,14 @@ def in_order_of(chosen: Integers, right: Integers) -> Integers:
     return np.where(same, chosen, right)
 
 
-def choose_with_bias(scores: Array, bias: Array, count: int, chosen: Integers, shut_out: Truths | None = None) -> Array:
+def choose_with_bias(
+    scores: Array,
+    bias: Array,
+    count: int,
+    chosen: Integers,
+    shut_out: Truths | None = None,
+    fill: float = -np.inf,
+) -> Array:
     """Chooses experts by score plus bias and takes their scores without it.
 
     Args:
@@ -100,6 +107,7 @@ def choose_with_bias(scores: Array, bias: Array, count: int, chosen: Integers, s
         count: k.
         chosen: the code's choice [N, k], which gives the order only.
         shut_out: experts that may not be chosen, [N, E], or their groups, [N, G, 1]; ``None`` if all may.
+        fill: what stands for their biased scores.
 
     Returns:
         Scores of the k experts with the largest s + b, [N, k] (arXiv 2408.15664; arXiv 2412.19437, equation
@@ -110,7 +118,7 @@ def choose_with_bias(scores: Array, bias: Array, count: int, chosen: Integers, s
         if shut_out.ndim == 3:  # one truth a group, repeated for its experts
             shut_out = np.broadcast_to(shut_out, (*shut_out.shape[:2], scores.shape[1] // shut_out.shape[1]))
             shut_out = shut_out.reshape(scores.shape)
-        choice_scores = np.where(shut_out, -np.inf, choice_scores)
+        choice_scores = np.where(shut_out, fill, choice_scores)
     return take(scores, in_order_of(chosen, best(choice_scores, count)))
 
 
