@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from openmodelatlas.graph.branches import Coverage, Decision, enclosing_condition, outcome_of
+from openmodelatlas.graph.branches import Coverage, Decision, outcome_of
 from openmodelatlas.graph.node_source import computed_in
 from openmodelatlas.graph.syntax import Condition, FileSyntax
 
@@ -123,12 +123,6 @@ def test_ranges_of_unreached_lines(lines, expected):
 def test_outcome_of_a_layer():
     decision = Decision(condition(1, 3, (2, 3), None), {"true": (1, 2), "false": (4,)})
     assert [decision.outcome(layer) for layer in (1, 2, 3, 4)] == ["true", "true", None, "false"]
-
-
-def test_enclosing_condition_is_the_outermost():
-    outer, inner = condition(1, 9, (2, 9), None), condition(3, 5, (4, 5), None)
-    assert enclosing_condition([outer, inner], 4) is outer
-    assert enclosing_condition([inner], 7) is None
 
 
 @pytest.mark.parametrize(

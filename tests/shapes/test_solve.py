@@ -5,8 +5,7 @@ import time
 import pytest
 
 from openmodelatlas.errors import ShapeError
-from openmodelatlas.shapes.confirm import Statistics, Tally
-from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Unresolved
+from openmodelatlas.shapes.dimension import Constant, Symbolic, Unresolved
 from openmodelatlas.shapes.solve import Solver
 from tests.shapes.probes import GPT2, K2, K3, LLAMA, MAMBA2, MIXTRAL, Model
 
@@ -123,7 +122,6 @@ def test_two_names_no_probe_tells_apart_are_not_guessed() -> None:
 
 def test_a_name_that_no_probe_varies_is_told_from_a_number_only_at_full_size() -> None:
     solver = _solver(topk=(2, 2, 2, 2, 8), T=(11, 13, 17, 19, 7), width=(31, 37, 41, 43, 64))
-    assert solver.undistinguished == ("topk",)
     assert isinstance(solver.solve([2, 2, 2], 2, None), Unresolved)
     assert solver.solve([2, 2, 2], 2, 2) == Constant(2)
     assert solver.solve([2, 2, 2], 2, 8) == Symbolic("topk", 8)
@@ -190,26 +188,6 @@ def test_misuse_is_an_error() -> None:
     K2.solution("T")
     with pytest.raises(ShapeError, match="3 probes were solved for, 2 sizes observed"):
         K2.solvers["prefill"].solve([1, 2], 3)
-
-
-def test_statistics_count_kinds_and_confirmations() -> None:
-    tally = Tally()
-    tally.add(K2.solution("hidden_size"), times=3)
-    tally.add(K2.solution("B*T", true_size=False))
-    tally.add(K2.solution("1"))
-    tally.add(DataDependent("tokens routed to this expert", "nonzero", None))
-    tally.add(K2.solvers["prefill"].solution([100_003, 17, 99_991], 5))
-    statistics = tally.statistics()
-    assert statistics == Statistics(
-        symbolic=4,
-        constant=1,
-        data_dependent=1,
-        unresolved=1,
-        confirmed_held_out=5,
-        confirmed_true_size=4,
-        refuted=statistics.refuted,
-    )
-    assert statistics.total == 7
 
 
 def test_a_model_is_solved_in_a_fraction_of_its_capture() -> None:

@@ -44,7 +44,7 @@ def test_branch_is_resolved_to_its_full_hash_and_only_code_and_configuration_are
     assert source.transformers_version == "4.48.3"
     assert not source.trusted
     assert resolve(NAME, trust=True).trusted
-    assert source.file_url("layers.py", 1, 2) == f"{hub.address}/{NAME}/blob/{commit}/layers.py#L1-L2"
+    assert source.url == f"{hub.address}/{NAME}"
     assert any("tokenizer.json" in note for note in source.notes)
     assert any("index of weight files" in note for note in source.notes)
 

@@ -42,13 +42,8 @@ class _Metadata(msgspec.Struct):
     requires_dist: list[str] = []
 
 
-class _Download(msgspec.Struct):
-    url: str
-
-
 class _Item(msgspec.Struct):
     metadata: _Metadata
-    download_info: _Download
 
 
 class _Report(msgspec.Struct):
@@ -230,9 +225,7 @@ def _pip(arguments: Sequence[str], requirements: Sequence[str], label: str, fold
 def _failure(label: str, said: str) -> OverlayError:
     lines = [line for line in said.splitlines() if line.startswith("ERROR")] or said.strip().splitlines()
     last = "\n".join(lines[-5:])
-    if any(
-        word in said for word in ("NewConnectionError", "Max retries", "ConnectTimeout", "Temporary failure in name")
-    ):
+    if any(sign in said for sign in _SIGNS_OF_NO_NETWORK):
         what, advice = f"pip reaches no package registry to install {label}.", "Check the network and pip's settings."
     elif "No space left" in said:
         what, advice = f"The disk is full; {label} could not be installed.", "Free some space and try again."

@@ -153,8 +153,3 @@ def _guard(function: FunctionSyntax, line: int, reached: set[int]) -> Condition 
 
 def _adjacent(function: FunctionSyntax, end: int, start: int) -> bool:
     return not any(end < first < start for first, _ in function.statements)
-
-
-def enclosing_condition(conditions: Iterable[Condition], line: int) -> Condition | None:
-    """The outermost of ``conditions`` whose statement contains ``line``."""
-    return next((condition for condition in conditions if condition.first <= line <= condition.last), None)

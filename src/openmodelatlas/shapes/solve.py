@@ -118,15 +118,6 @@ class Solver:
         """Name used in expressions to the other names of the same size in every probe and at full size."""
         return {key: others for key, others in self._aliases.items() if others}
 
-    @property
-    def undistinguished(self) -> tuple[str, ...]:
-        """Names that no probe varies though the published configuration has another value.
-
-        Only the run at full size tells such a name from a number, so that much is ambiguous without it: better
-        probes vary every name.
-        """
-        return tuple(sorted(self._hidden))
-
     def solve(self, observed: Sequence[int], held_out: int | None, true_size: int | None = None) -> Dimension:
         """The dimension with the sizes ``observed`` in the solving probes; see :meth:`solution`."""
         return self.solution(observed, held_out, true_size).dimension

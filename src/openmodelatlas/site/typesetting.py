@@ -116,7 +116,3 @@ class Typesetter:
 @lru_cache(maxsize=16384)
 def _class_name(declaration: str) -> str:
     return "m" + hashlib.sha256(declaration.encode()).hexdigest()[:7]
-
-
-NOTHING = Typesetter({})
-"""Sets no formula: for pages that have none."""

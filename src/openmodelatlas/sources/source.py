@@ -62,9 +62,3 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     trusted: bool = False
     url: str | None = None
     notes: tuple[str, ...] = ()
-
-    def file_url(self, path: str, first_line: int, last_line: int) -> str | None:
-        """Web address of lines ``first_line`` to ``last_line`` (1-based, inclusive) of ``path``, if there is one."""
-        if self.kind != "hub" or self.url is None:
-            return None
-        return f"{self.url}/blob/{self.revision}/{path}#L{first_line}-L{last_line}"

@@ -82,11 +82,6 @@ def installed_version(package: Path) -> str:
         raise SourceError("The installed transformers has no version in its metadata.", where=str(package)) from error
 
 
-def model_types(package: Path) -> tuple[str, ...]:
-    """Model types that the transformers at ``package`` has a configuration class for, sorted."""
-    return tuple(sorted(_tables(package)[_CONFIGURATIONS]))
-
-
 def _part_for(model_type: str, configuration: dict[str, Any], origin: str) -> tuple[dict[str, Any], str]:
     if configuration.get("model_type") != model_type:
         for key, value in configuration.items():

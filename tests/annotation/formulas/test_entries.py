@@ -19,7 +19,6 @@ from openmodelatlas.annotation.formulas.calls import Call, call_of, entry_of
 from openmodelatlas.annotation.formulas.entry import Entry
 from openmodelatlas.annotation.formulas.evaluate import Values
 from openmodelatlas.annotation.formulas.families import ENTRIES
-from openmodelatlas.annotation.formulas.notation import brackets_balance
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.formulas.step import write
 from openmodelatlas.annotation.formulas.symbols import Symbols
@@ -29,6 +28,7 @@ from openmodelatlas.annotation.material import Material
 from openmodelatlas.annotation.operation_table import ALIASES, OPERATIONS
 from openmodelatlas.bundle.tensors import TensorValue
 
+from .braces import brackets_balance
 from .cases import all_calls
 from .record import OPERATION, Captured, drafts_of, recorded
 

@@ -11,7 +11,7 @@ import torch
 
 from openmodelatlas.annotation.formulas import operation_formulas
 from openmodelatlas.annotation.formulas.families.kernels import KERNELS
-from openmodelatlas.annotation.formulas.notation import brackets_balance, unlit
+from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.kernel_specs import specs
 from openmodelatlas.annotation.knowledge import Formula
 from openmodelatlas.annotation.material import Drafts, Material
@@ -22,6 +22,7 @@ from openmodelatlas.capture.standins.fla import convolution, gate, gated_delta, 
 from openmodelatlas.capture.standins.flash_attn import attention  # noqa: F401
 from openmodelatlas.capture.standins.registry import exports
 
+from .braces import brackets_balance
 from .record import OPERATION, drafts_of, recorded
 
 

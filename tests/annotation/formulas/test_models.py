@@ -9,12 +9,13 @@ import pytest
 
 from openmodelatlas.annotation.formulas import operation_formulas
 from openmodelatlas.annotation.formulas.calls import call_of, is_operation
-from openmodelatlas.annotation.formulas.notation import brackets_balance, unlit
+from openmodelatlas.annotation.formulas.notation import unlit
 from openmodelatlas.annotation.formulas.spans import Spans
 from openmodelatlas.annotation.knowledge import Formula
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.bundle.tensors import TensorValue
 
+from .braces import brackets_balance
 from .record import Captured, drafts_of
 from .specimens import material
 

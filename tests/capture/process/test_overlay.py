@@ -90,7 +90,7 @@ def test_torch_stays_the_installed_one(tmp_path: Path, requirement: str) -> None
 
 
 def item(name: str, *requires: str) -> overlay._Item:
-    return overlay._Item(overlay._Metadata(name, "1", list(requires)), overlay._Download(""))
+    return overlay._Item(overlay._Metadata(name, "1", list(requires)))
 
 
 def test_what_only_torch_needs_is_left_out() -> None:

@@ -128,16 +128,3 @@ def dimension_words(dimension: Dimension, sizes: Mapping[str, SizeName]) -> str:
 def unlit(latex: str) -> str:
     """A formula without the marks of its terms, braces and spaces, to compare or measure it."""
     return re.sub(r"\\(?:mathrm|mathtt|operatorname|text|left|right)(?![a-z])|[{} ]", "", without_marks(latex))
-
-
-def brackets_balance(text: str) -> bool:
-    """Whether the braces of a piece of LaTeX close in the right order, escaped ones aside."""
-    depth = 0
-    for match in re.finditer(r"\\.|[{}]", text, re.DOTALL):
-        if match[0] == "{":
-            depth += 1
-        elif match[0] == "}":
-            depth -= 1
-        if depth < 0:
-            return False
-    return depth == 0
