@@ -30,6 +30,7 @@ from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.wiring import Wiring
 from openmodelatlas.shapes.names import published_sizes, symbols_for
 from openmodelatlas.shapes.solve import Solver, decode_sizes, parameter_sizes, prefill_sizes
+from openmodelatlas.sources.packages import code_url
 
 PHASES: tuple[Phase, Phase] = ("prefill", "decode")
 
@@ -264,13 +265,15 @@ class _Build:
                 if file.path not in self._cited or file.path in files:
                     continue
                 own = file.origin == "source"
-                package, _, version = file.package.partition(" ")
+                repository, _, revision = file.package.partition(" ")
+                if own:
+                    repository, revision = self._subject.repository, self._subject.revision
                 url = self._subject.url.replace("{path}", file.path) if own and self._subject.url else None
                 files[file.path] = CitedFile(
                     path=file.path,
-                    repository=self._subject.repository if own else package,
-                    revision=self._subject.revision if own else version,
+                    repository=repository,
+                    revision=revision,
                     sha256=file.sha256,
-                    url=url,
+                    url=url or code_url(repository, revision, file.path),
                 )
         return files
