@@ -387,3 +387,42 @@ def test_tensors_without_memory_are_not_searched_for_some(monkeypatch):
     for _ in range(3):
         table.enter(torch.empty(2**40, device="meta"), "outside", -1)
     assert table.count == 3
+
+
+def halves(x):
+    y = x * 2
+    first, second = y.chunk(2, -1)
+    first += second
+    return y.sin()
+
+
+def second_half(x):
+    y = x * 2
+    y[..., 2:] += 1
+    flat = y.view(-1)
+    y[1:].mul_(2)
+    return y.sin() + flat.sum()
+
+
+def two_ranks(x):
+    y = x * 2
+    flat, rows = y.view(-1), y.unbind(0)
+    rows[1].zero_()
+    y[:, 1::2].fill_(1)
+    return flat.sin(), rows[0] + 1
+
+
+@pytest.mark.parametrize("function", [halves, second_half, two_ranks])
+def test_views_share_without_values_what_they_share_with_them(function):
+    """A tensor on the meta device has no address, whatever its offset is."""
+    seen = []
+    for device in ("cpu", "meta"):
+        model = Body(function)
+        model.weight = nn.Parameter(torch.ones(1, device=device))
+        seen.append(record(model, torch.ones(2, 4, device=device), keep_values=device == "cpu").recording)
+    with_values, without = seen
+    assert any(operation.writes for operation in with_values.operations)
+    assert [(o.function, o.outputs, o.writes) for o in without.operations] == [
+        (o.function, o.outputs, o.writes) for o in with_values.operations
+    ]
+    assert [tensor.base for tensor in without.tensors] == [tensor.base for tensor in with_values.tensors]

@@ -37,15 +37,16 @@ def storage_of(tensor: torch.Tensor) -> int:
     """Identity of the memory behind ``tensor``, 0 for tensors without one (empty, sparse, functorch wrappers).
 
     The address of the storage's first byte while it lives; asking for the storage object costs thirty times as much.
+    A tensor on the meta device has no address: what torch gives as one is its offset, in bytes.
     """
     try:
+        if tensor.is_meta:
+            identity: int = tensor.untyped_storage()._cdata
+            return identity
         address = tensor.data_ptr()
         if address:
             offset = tensor.storage_offset()
             return address - int(offset) * tensor.element_size() if offset else address
-        if tensor.is_meta:
-            identity: int = tensor.untyped_storage()._cdata
-            return identity
     except (RuntimeError, NotImplementedError):
         return 0
     return 0
