@@ -130,6 +130,30 @@ class OfNowhere(metaclass=Nowhere):
     pass
 
 
+class NotHashable(type):
+    """Its classes are compared, and so not hashed."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class RaisesWhenHashed(type):
+    def __hash__(cls) -> int:
+        raise RuntimeError("who looks me up?")
+
+
+class Unhashed(metaclass=NotHashable):
+    def __index__(self) -> int:
+        return 1
+
+
+class UnhashedToo(metaclass=RaisesWhenHashed):
+    def __index__(self) -> int:
+        return 1
+
+
 class Leaves(dict[str, int]):
     def items(self) -> Any:
         raise SystemExit(3)
@@ -144,6 +168,8 @@ HOSTILE: dict[str, Any] = {
     "raises": Raises(),
     "unreadable": Unreadable(),
     "nameless": {Nameless(): 1},
+    "unhashed": Unhashed(),
+    "unhashed-too": UnhashedToo(),
 }
 """By name, for whoever runs the tests looks at their values too."""
 
@@ -263,3 +289,29 @@ def test_a_model_runs_whatever_it_hands_on(name: str) -> None:
     assert numbers(first.arguments) == first.tensors == [0]
     assert numbers(second.arguments) == second.tensors
     assert len(second.tensors) == 7
+
+
+class OfUnhashed(nn.Module):
+    """Holds objects of a class that cannot be hashed, hands them around and indexes with them."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self.kind, self.held = kind, kind()
+
+    def pick(self, x: torch.Tensor, places: Any) -> torch.Tensor:
+        return x[places[0]]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.pick(x, [self.kind() for _ in range(LONGEST_LIST + 1)]).sin()
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("kind", [Unhashed, UnhashedToo])
+def test_a_class_need_not_be_hashable(kind: type, device: str) -> None:
+    model = OfUnhashed(kind)
+    model.weight = nn.Parameter(torch.ones(1, device=device))
+    seen = record(model, torch.ones(3, 2, device=device), keep_values=device == "cpu")
+    check_invariants(seen.recording)
+    assert [operation.function.rsplit(".", 1)[-1] for operation in seen.recording.operations] == ["__getitem__", "sin"]
+    (call,) = seen.calls("pick")
+    assert call.arguments["places"]["length"] == LONGEST_LIST + 1

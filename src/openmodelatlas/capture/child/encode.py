@@ -56,7 +56,8 @@ def is_tensor(value: object) -> bool:
 
 
 def _holds_tensor(values: Iterable[object]) -> bool:
-    return any(issubclass(kind, torch.Tensor) for kind in set(map(type, values)))
+    kinds = {id(kind): kind for kind in map(type, values)}  # not every class can be hashed
+    return any(issubclass(kind, torch.Tensor) for kind in kinds.values())
 
 
 def _is_cache(kind: type, held: Mapping[str, Any]) -> bool:
@@ -124,21 +125,23 @@ class Encoder:
     def encode(self, value: Any, found: list[torch.Tensor], caches: bool = False, depth: int = 0) -> Any:
         """``value`` as JSON; its tensors are appended to ``found`` in order. ``caches``: look into cache objects."""
         kind = type(value)
-        if kind in TENSORS:
-            found.append(value)
-            reference = self.references.get(id(value))
-            return {"tensor": self.number(value)} if reference is None else reference
-        if kind in _PLAIN:
-            return value
         if kind is int:
             return value if -LARGEST_INTEGER <= value < LARGEST_INTEGER else {"object": "builtins.int"}
         try:
-            way = self._ways.get(kind)
-            if way is None:
-                way = self._ways[kind] = self._way(kind)
-        except _ANYTHING:  # classes of classes say how a type is hashed, and what is a subclass of it
+            if kind in _PLAIN:
+                return value
+            way = None if kind in TENSORS else self._ways.get(kind) or self._new_way(kind)
+        except _ANYTHING:  # classes of classes say whether and how a type is hashed, and what is a subclass of it
             way = self._object
-        return way(value, found, caches, depth)
+        if way is not None:
+            return way(value, found, caches, depth)
+        found.append(value)
+        reference = self.references.get(id(value))
+        return {"tensor": self.number(value)} if reference is None else reference
+
+    def _new_way(self, kind: type) -> _Way:
+        way = self._ways[kind] = self._way(kind)
+        return way
 
     def _way(self, kind: type) -> _Way:
         """How values of a type are encoded."""

@@ -57,7 +57,7 @@ class FormTable:
             for name, value in kwargs.items():
                 parts.append(name)
                 parts.append(_told(value, found, 0))
-        except _OtherError:
+        except Exception:  # _OtherError, or what a class raises that cannot be hashed
             found.clear()
             return self._enter_any(function, span, args, kwargs, found)
         key = tuple(parts)

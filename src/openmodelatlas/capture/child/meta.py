@@ -52,7 +52,7 @@ class MetaFunctions:
                 tuple([_description(value) for value in args]),
                 tuple([(name, _description(value)) for name, value in kwargs.items()]),
             )
-        except _UnknownError:
+        except Exception:  # _UnknownError, or what a class raises that cannot be hashed
             return func(*args, **kwargs)
         found = self._known.get(key)
         if found is not None:

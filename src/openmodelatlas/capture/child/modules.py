@@ -56,7 +56,9 @@ def _plain_attributes(module: nn.Module) -> dict[str, bool | int | float | str |
     for key, value in vars(module).items():
         if key.startswith("_"):
             continue
-        if value is None or type(value) in {bool, int, str} or (type(value) is float and value - value == 0):
+        kind = type(value)  # compared, not looked up: not every class can be hashed
+        plain = kind is bool or kind is int or kind is str or (kind is float and value - value == 0)
+        if value is None or plain:
             found[key] = value
     return found
 
