@@ -12,10 +12,12 @@ import pytest
 
 from openmodelatlas import builder
 from openmodelatlas.bundle import store
-from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.home import is_identifier, list_built, model_folder, name_for, write_origin
 from openmodelatlas.bundle.key import build_key
 from openmodelatlas.bundle.manifest import is_whole, read_manifest
 from openmodelatlas.capture.job import Limits
+from openmodelatlas.cli.building import ensure_built
+from openmodelatlas.cli.locate import built_name, open_page
 from openmodelatlas.errors import ConfigurationError, LimitError, UsageError
 from openmodelatlas.graph.published_count import published_count
 from openmodelatlas.sources import MODELS, resolve, resolve_model, target
@@ -44,13 +46,93 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_source_gives_its_atlas_a_name_that_no_registered_model_has(spec: str, model: str) -> None:
-    assert target.identifier_of(spec) == model
+    assert target.named(spec)[0] == model
     assert model not in MODELS
 
 
-@pytest.mark.parametrize("spec", ["transformers:gpt2", "reference:kimi-k2", TINY])
-def test_the_name_is_the_same_from_the_text_and_from_the_source(spec: str) -> None:
-    assert target.identifier(resolve(spec)) == target.identifier_of(spec)
+def made(home: Path, spec: str) -> str:
+    """As if the atlas of ``spec`` were built; returns what it is called."""
+    model = name_for(home, *target.named(spec))
+    folder = model_folder(home, model)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "current").touch()
+    write_origin(folder, target.named(spec)[1])
+    return model
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ("./日本語", "./中文", "./model", "./한국어"),
+        ("one/same", "two/same", "./same", "same"),
+        ("acme/x-y", "acme-x/y", "acme-x:y", "./acme_x.y"),
+        ("transformers:qwen3", "transformers/qwen3", "./transformers-qwen3"),
+        ("./" + "x" * 120, "./" + "x" * 121),
+        ("./gpt2", "./gpt2-source"),
+    ],
+)
+def test_no_two_sources_share_a_name(specs: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one/same", "two/same"):
+        (tmp_path / folder).mkdir(parents=True)
+    specs = tuple(dict.fromkeys(target.named(spec)[1] for spec in specs))
+    home = tmp_path / "home"
+    for order in (specs, specs[::-1]):
+        shutil.rmtree(home, ignore_errors=True)
+        names = {spec: made(home, spec) for spec in order}
+        assert names[order[0]] == target.named(order[0])[0]  # nothing clashed yet
+        assert len(set(names.values())) == len(specs)
+        assert all(is_identifier(name) for name in names.values())
+        assert {spec: made(home, spec) for spec in order[::-1]} == names
+        shutil.rmtree(model_folder(home, names[order[0]]))  # the others keep their names
+        assert {spec: made(home, spec) for spec in order[1:]} == {spec: names[spec] for spec in order[1:]}
+
+
+def test_a_factory_of_the_same_name_elsewhere_is_another_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origins = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text("def tiny(): ...\n")
+        monkeypatch.chdir(tmp_path / folder)
+        origins.append(target.find("mine:tiny").origin)
+    assert origins == [f"mine:tiny in {tmp_path / folder}" for folder in ("one", "two")]
+
+
+def test_hubs_tell_no_repositories_apart_by_case_or_revision() -> None:
+    assert len({target.named(spec) for spec in ("Acme/X", "acme/x", "acme/x@v1", "acme/X@main")}) == 1
+
+
+def test_a_repository_without_code_is_called_after_itself(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text('{"model_type": "gpt2"}')
+    found = [target.find(str(tmp_path / name)) for name in ("a", "b")]
+    assert [each.source.kind for each in found] == ["transformers", "transformers"]
+    assert [(each.model, each.origin) for each in found] == [(name, str(tmp_path / name)) for name in ("a", "b")]
+
+
+def test_the_atlas_of_another_source_is_never_shown_or_replaced(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(home, tmp_path / "home", dirs_exist_ok=True)
+    monkeypatch.setenv("OMA_HOME", str(tmp_path / "home"))
+    before = store.read(model_folder(tmp_path / "home", TINY_MODEL))
+    other = tmp_path / TINY_MODEL
+    shutil.copytree(ROOT / "tests" / "corpus" / "hub" / "pebble", other)
+
+    assert built_name(TINY, list_built(tmp_path / "home")) == TINY_MODEL
+    with pytest.raises(UsageError, match=f"is that of {TINY} in {ROOT}"):
+        open_page(str(other), None)
+    built = builder.build(str(other), trust=True)
+
+    assert built.document.model.startswith(f"{TINY_MODEL}-")
+    assert open_page(str(other), None)[0].folder == built.folder
+    assert open_page(TINY, None)[0].document == before.document
+    assert ensure_built([str(other), TINY]) == [built.document.model, TINY_MODEL]
+    again = builder.build(str(other), trust=True)
+    assert (again.folder, again.document.model) == (built.folder, built.document.model)
 
 
 def test_a_bare_word_that_nothing_is_called_names_what_is_near() -> None:

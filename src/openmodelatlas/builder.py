@@ -6,12 +6,13 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openmodelatlas.bundle.home import home as default_home
-from openmodelatlas.bundle.home import model_folder
+from openmodelatlas.bundle.home import model_folder, name_for
 from openmodelatlas.bundle.manifest import is_whole
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
@@ -72,7 +73,8 @@ def build(
     report(Progress(f"Finding the code of {spec_or_model}", 0, 0))
     target = find(spec_or_model, revision=revision, configuration=configuration, trust=trust)
     key = cache(lambda: _key(target, packages, overrides))  # once, when it is needed
-    with _build_lock(folder, target, report):
+    with _build_lock(folder, target, report) as model:
+        target = replace(target, model=model)
         atlas = None if force else up_to_date(folder, target, key())
         if atlas is not None:
             report(Progress(f"{target.title} is up to date", 1, 1))
@@ -154,14 +156,25 @@ def _report_nothing(_: Progress) -> None:
 
 
 @contextlib.contextmanager
-def _build_lock(home: Path, target: Target, report: Report) -> Iterator[None]:
-    """Holds the right to build ``target``; says so while another build holds it."""
+def _build_lock(home: Path, target: Target, report: Report) -> Iterator[str]:
+    """Holds the right to build ``target`` and gives its atlas' name; says so while another build holds it."""
+    while True:
+        model = name_for(home, target.model, target.origin)
+        with _named_lock(home, model, target, report):
+            # Another source may have been given that name while this one waited.
+            if name_for(home, target.model, target.origin) == model:
+                yield model
+                return
+
+
+@contextlib.contextmanager
+def _named_lock(home: Path, model: str, target: Target, report: Report) -> Iterator[None]:
     import filelock
 
     folder = home / "locks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / f"{target.model}.lock")
+        lock = filelock.FileLock(folder / f"{model}.lock")
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:

@@ -113,6 +113,7 @@ class Stages:
             knowledge=knowledge,
             drawings=drawings,
             seconds=time.monotonic() - started,
+            origin=self._target.origin,
         )
 
 

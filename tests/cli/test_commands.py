@@ -61,7 +61,7 @@ def test_models_tells_how_long_a_build_took_and_what_is_damaged(
     (bundle.folder / "drawings.json").unlink()
     entry, text = told()
     assert (entry["damaged_files"], entry["damage"]) == (["drawings.json"], None)
-    assert "damaged: drawings.json; build it again" in text
+    assert "damaged: drawings.json. Build it again" in text
 
 
 def test_models_lists_the_registry_and_what_is_built(oma: Oma) -> None:

@@ -82,7 +82,7 @@ def _damaged(home: Path, name: str, way: str) -> Path:
 
 
 def _advice(way: str) -> str:
-    return "update openmodelatlas" if way == "of a newer version" else "oma build --force"
+    return "update openmodelatlas" if way == "of a newer version" else "oma build MODEL --force"
 
 
 @BOTH
@@ -180,4 +180,4 @@ def test_the_advice_names_a_model_that_can_be_named(tmp_path: Path, model: str) 
     WAYS["empty"](folder, "drawings.json")
     (text,) = build_page(read(folder), "").damage
     assert ("`oma build kimi-k2 --force`" in text) == (model == "kimi-k2")
-    assert ("`oma build --force`" in text) == (model == "my-own")
+    assert ("`oma build MODEL --force`" in text) == (model == "my-own")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from openmodelatlas.annotation.knowledge import KNOWLEDGE_FORMAT, Knowledge
+from openmodelatlas.bundle.home import build_again
 from openmodelatlas.drawing.drawing import DRAWING_FORMAT, Drawings
 from openmodelatlas.errors import BundleError
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, Document
@@ -77,7 +79,7 @@ def decode_drawings(data: bytes, where: str) -> Drawings:
 
 
 def _decode(data: bytes, part: type[_Part], known: int, what: str, where: str) -> _Part:
-    again = "Build it again with `oma build --force`."
+    again = build_again(Path(where))
     try:
         found = msgspec.json.decode(data, type=_Format).format
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -86,7 +88,7 @@ def _decode(data: bytes, part: type[_Part], known: int, what: str, where: str) -
         advice = (
             "It was written by a newer version: update openmodelatlas."
             if found > known
-            else "It was written by an older version: build it again with `oma build`."
+            else f"It was written by an older version. {again}"
         )
         raise BundleError(
             f"The {what} has format {found}, this version reads format {known}.", where=where, advice=advice

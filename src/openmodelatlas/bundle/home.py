@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import shlex
 from pathlib import Path
 
+from openmodelatlas.bundle.reading import read_file
 from openmodelatlas.errors import UsageError
+
+ORIGIN = "origin"
+"""File in a model's folder that names the source of its atlas."""
 
 _MODEL = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 
@@ -67,3 +74,63 @@ def list_built(home: Path) -> tuple[str, ...]:
     return tuple(
         sorted(entry.name for entry in folder.iterdir() if is_identifier(entry.name) and (entry / "current").is_file())
     )
+
+
+def name_for(home: Path, name: str, origin: str) -> str:
+    """The identifier under which the atlas of the source ``origin`` is kept, or would be.
+
+    It is ``name``, unless the atlas of another source has that; then some digits of the hash of ``origin`` follow. An
+    atlas of which nobody knows the source belongs to whoever asks.
+
+    Args:
+        home: folder of everything this program keeps.
+        name: what the source is called, see :func:`openmodelatlas.sources.target.named`.
+        origin: the whole source.
+
+    Raises:
+        UsageError: the atlas of yet another source has that as well.
+    """
+    other = f"{name}-{hashlib.sha256(origin.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    built = list_built(home)
+    if other in built and origin_of(model_folder(home, other)) == origin:  # the short name may be free since
+        return other
+    for model in (name, other):
+        if model not in built or origin_of(model_folder(home, model)) in (origin, None):
+            return model
+    raise UsageError(
+        f"{name} and {other} are both the names of atlases of other sources.",
+        where=origin,
+        advice=f"Remove one of them from {home / 'atlases'}.",
+    )
+
+
+def origin_of(folder: Path) -> str | None:
+    """The whole source of the atlas in a model's folder; ``None`` if it was not written down."""
+    try:
+        origin = json.loads(read_file(folder / ORIGIN))
+    except (OSError, ValueError):
+        return None
+    return origin if isinstance(origin, str) else None
+
+
+def build_again(path: Path) -> str:
+    """What to do about a damaged file or folder ``path`` of a bundle."""
+    origins = (origin_of(folder) for folder in (path, *path.parents[:2]))
+    origin = next((found for found in origins if found is not None), None)
+    if origin is None:
+        return "Build it again with `oma build MODEL --force`."
+    source = origin if origin.startswith("/") else origin.partition(" in ")[0]
+    return f"Build it again with `oma build {shlex.quote(source)} --force`."
+
+
+def write_origin(folder: Path, origin: str) -> None:
+    """Writes down which source the atlas of the model in ``folder`` is made from.
+
+    It stands beside the bundle and not in it: it may be a path of this machine.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = folder / f".current-{os.getpid()}-{os.urandom(4).hex()}"  # cleared like what other killed writes leave
+    temporary.write_text(json.dumps(origin), encoding="ascii")
+    temporary.replace(folder / ORIGIN)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import stat
 from pathlib import Path
 
 import msgspec
 
+from openmodelatlas.bundle.home import build_again
+from openmodelatlas.bundle.reading import read_file
 from openmodelatlas.errors import BundleError
 
 BUNDLE_FORMAT = 2
@@ -81,10 +82,10 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / "manifest.json"
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise BundleError(
-            f"There is no readable bundle here: {error.strerror}.", where=str(path), advice="Build it with `oma build`."
+            f"There is no readable bundle here: {error.strerror}.", where=str(path), advice=build_again(folder)
         ) from error
     try:
         found = msgspec.json.decode(data, type=_Format).format
@@ -95,14 +96,12 @@ def read_manifest(folder: Path) -> Manifest:
                 raise ValueError(f"no file of a bundle is called {strange[:100]!r}")
             return manifest
     except (ValueError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BundleError(
-            f"The manifest is corrupt: {error}.", where=str(path), advice="Build it again with `oma build --force`."
-        ) from error
+        raise BundleError(f"The manifest is corrupt: {error}.", where=str(path), advice=build_again(folder)) from error
     newer = found > BUNDLE_FORMAT
     raise BundleError(
         f"The bundle has format {found}, this version reads format {BUNDLE_FORMAT}.",
         where=str(path),
-        advice="Update openmodelatlas." if newer else "Build it again with `oma build`.",
+        advice="Update openmodelatlas." if newer else build_again(folder),
     )
 
 
@@ -118,18 +117,18 @@ def read_checked(folder: Path, manifest: Manifest, name: str) -> bytes:
     path = folder.joinpath(*name.split("/"))
     try:
         status = path.stat()
-        data = path.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size == entry.bytes else None
+        data = read_file(path) if status.st_size == entry.bytes else None
     except OSError as error:
         raise BundleError(
             f"A file of the bundle cannot be read: {error.strerror}.",
             where=str(path),
-            advice="Build it again with `oma build --force`.",
+            advice=build_again(folder),
         ) from error
     if data is None or describe_file(data) != entry:
         raise BundleError(
             "A file of the bundle is not what was written.",
             where=str(path),
-            advice="Build it again with `oma build --force`.",
+            advice=build_again(folder),
         )
     return data
 

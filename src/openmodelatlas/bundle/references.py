@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from openmodelatlas.annotation.knowledge import Knowledge
-from openmodelatlas.bundle.home import is_identifier
+from openmodelatlas.bundle.home import build_again, is_identifier
 from openmodelatlas.drawing.drawing import Drawing, Drawings
 from openmodelatlas.errors import BundleError
 from openmodelatlas.graph.document import Document
@@ -91,6 +92,4 @@ def _fault(level: Drawing) -> str | None:
 
 
 def _corrupt(what: str, how: str, where: str) -> BundleError:
-    return BundleError(
-        f"The {what} is corrupt: {how[:300]}.", where=where, advice="Build it again with `oma build --force`."
-    )
+    return BundleError(f"The {what} is corrupt: {how[:300]}.", where=where, advice=build_again(Path(where)))

@@ -5,6 +5,7 @@
     <home>/atlases/<model>/
       current                  one line: name of the generation that counts
       lock                     held while a bundle is written
+      origin                   the source of the atlas, as a JSON string
       <generation>/            named by its content
         manifest.json          the files below with their hashes
         atlas.json             the document
@@ -33,7 +34,7 @@ from openmodelatlas import __version__
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.bundle.canonical import decode_document, encode_document, encode_drawings, encode_knowledge
-from openmodelatlas.bundle.home import is_identifier, model_folder
+from openmodelatlas.bundle.home import build_again, is_identifier, model_folder, write_origin
 from openmodelatlas.bundle.kept import named_values
 from openmodelatlas.bundle.manifest import (
     BUNDLE_FORMAT,
@@ -44,6 +45,7 @@ from openmodelatlas.bundle.manifest import (
     read_checked,
     read_manifest,
 )
+from openmodelatlas.bundle.reading import read_file
 from openmodelatlas.bundle.references import check_tree
 from openmodelatlas.bundle.tensors import TensorFile, TensorValue, encode_tensors
 from openmodelatlas.drawing.drawing import Drawings
@@ -69,6 +71,7 @@ def write(
     knowledge: Knowledge | None = None,
     drawings: Drawings | None = None,
     seconds: float | None = None,
+    origin: str | None = None,
 ) -> Path:
     """Writes a bundle and makes it the current atlas of ``model``.
 
@@ -81,6 +84,7 @@ def write(
         key: digest of what the build depended on, see :class:`openmodelatlas.bundle.manifest.Manifest`.
         knowledge, drawings: what goes with the document; empty if ``None``.
         seconds: how long the build took, see :class:`openmodelatlas.bundle.manifest.Manifest`.
+        origin: the whole source, see :func:`openmodelatlas.sources.target.named`; not written down if ``None``.
 
     Returns:
         The folder of the model, which :func:`read` accepts.
@@ -103,6 +107,8 @@ def write(
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
             _remove_leftovers(folder)
+            if origin is not None:
+                write_origin(folder, origin)
             _replace(folder, contents, manifest)
         _remove_unfinished_of_others(folder)
     except OSError as error:
@@ -124,7 +130,7 @@ def read(path: Path) -> Atlas:
     """
     folder = _current(path) if not (path / "manifest.json").is_file() else path
     if folder is None:
-        raise BundleError("There is no atlas here.", where=str(path), advice="Build one with `oma build`.")
+        raise BundleError("There is no atlas here.", where=str(path), advice="Build one with `oma build MODEL`.")
     manifest = read_manifest(folder)
     document = decode_document(read_checked(folder, manifest, "atlas.json"), str(folder / "atlas.json"))
     for file in document.files.values():
@@ -156,7 +162,10 @@ def _contents(
 def _replace(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) -> None:
     """Puts a new generation with these ``contents`` in place of the current one, unless it is there already."""
     name = manifest.digest()[:16]
-    if not _is_there(folder / name, manifest):
+    if _is_there(folder / name, manifest):
+        if manifest.seconds is not None:
+            _write_time(folder, name, manifest)
+    else:
         name = _free_name(folder, name)
         building = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         try:
@@ -180,6 +189,17 @@ def _replace(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) ->
     _flush_folder(folder)
 
 
+def _write_time(folder: Path, name: str, manifest: Manifest) -> None:
+    """Notes in a generation that stays as it is how long the build took that gave the same again."""
+    temporary = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        _write_durably(temporary, encode_manifest(manifest))
+        temporary.replace(folder / name / "manifest.json")
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def _is_there(generation: Path, manifest: Manifest) -> bool:
     """Whether ``generation`` already holds exactly what ``manifest`` lists."""
     try:
@@ -200,14 +220,19 @@ def _free_name(folder: Path, name: str) -> str:
 def _current(folder: Path) -> Path | None:
     """The generation that the pointer of a model's folder names; ``None`` if there is no pointer."""
     try:
-        name = (folder / "current").read_text("ascii").strip()
+        name = read_file(folder / "current").decode("ascii").strip()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise BundleError("The pointer to the current atlas cannot be read.", where=str(folder / "current")) from error
+        raise _bad_pointer(folder, "cannot be read") from error
     if not _GENERATION.fullmatch(name):
-        raise BundleError("The pointer to the current atlas is corrupt.", where=str(folder / "current"))
+        raise _bad_pointer(folder, "is corrupt")
     return folder / name
+
+
+def _bad_pointer(folder: Path, how: str) -> BundleError:
+    pointer = str(folder / "current")
+    return BundleError(f"The pointer to the current atlas {how}.", where=pointer, advice=build_again(folder))
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openmodelatlas.bundle.home import home, list_built
+from openmodelatlas.bundle.home import home, list_built, origin_of
 from openmodelatlas.cli.progress import Reporter
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def tell(atlas: Atlas, *, err: bool = False) -> None:
     click.echo(f"  {len(atlas):,} pages, {atlas.root.parameter_count:,} parameters", err=err)
     revision = origin.revision[:12] if len(origin.revision) >= 40 else origin.revision
     click.echo(f"  source   {origin.repository} {revision} ({origin.entry}; {origin.source})", err=err)
+    path = origin_of(atlas.folder.parent) if origin.source == "folder" else None
+    if path is not None:
+        click.echo(f"  from     {visible(path)}", err=err)
     click.echo(f"  config   {origin.configuration_origin}", err=err)
     for sentence in origin.preferred:
         click.secho(f"  instead  {sentence}", fg="yellow", err=err)
@@ -75,6 +78,7 @@ def as_data(atlas: Atlas) -> dict[str, Any]:
         "source": {
             "kind": origin.source,
             "repository": origin.repository,
+            "origin": origin_of(atlas.folder.parent),
             "revision": origin.revision,
             "requested_revision": origin.requested_revision,
             "entry": origin.entry,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.bundle.home import build_again, home, list_built, model_folder, origin_of
 from openmodelatlas.bundle.manifest import read_checked
 from openmodelatlas.errors import BundleError
 
@@ -72,7 +73,7 @@ def listing() -> list[dict[str, Any]]:
             "title": atlas["title"] or model,
             "description": None,
             "published_parameters": None,
-            "sources": [atlas["repository"]] if atlas["repository"] else [],
+            "sources": [text] if (text := atlas["origin"] or atlas["repository"]) else [],
             "built": atlas,
         }
         for model, atlas in built.items()
@@ -84,7 +85,12 @@ def listing() -> list[dict[str, Any]]:
 def _built(model: str) -> dict[str, Any]:
     folder = model_folder(home(), model)
     unknown = ("title", "kind", "repository", "revision", "nodes", "parameters", "build_seconds")
-    facts: dict[str, Any] = {"folder": str(folder), **dict.fromkeys(unknown), "damaged_files": []}
+    facts: dict[str, Any] = {
+        "folder": str(folder),
+        "origin": origin_of(folder),
+        **dict.fromkeys(unknown),
+        "damaged_files": [],
+    }
     try:
         atlas = store.read(folder)
     except BundleError as error:
@@ -127,5 +133,5 @@ def _built_text(built: dict[str, Any] | None) -> Any:
     took = f"built in {duration_text(seconds)}" if seconds is not None else "build time not recorded"
     text = Text(f"{built['nodes']:,} pages of {built['repository']} {built['revision'][:12]}, {took}", "green")
     if built["damaged_files"]:
-        text.append(f"\ndamaged: {', '.join(built['damaged_files'])}; build it again with `oma build --force`", "red")
+        text.append(f"\ndamaged: {', '.join(built['damaged_files'])}. {build_again(Path(built['folder']))}", "red")
     return text

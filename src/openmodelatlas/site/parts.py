@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.bundle.atlas import Atlas
 from openmodelatlas.drawing.drawing import Drawings
@@ -30,7 +32,8 @@ def _damage(atlas: Atlas, file: str, lost: str, error: BundleError) -> str:
     """What is wrong in words, without the path, which is of this machine; code stands between backticks."""
     from openmodelatlas.sources.registry import MODELS
 
-    advice = error.advice or "Build it again with `oma build --force`."
-    if atlas.document.model in MODELS:  # others are built from a source, which the atlas names
-        advice = advice.replace("`oma build", f"`oma build {atlas.document.model}")
+    advice = error.advice or "Build it again with `oma build MODEL --force`."
+    # A model that is not registered is built from a source, which may be a path of this machine.
+    model = atlas.document.model if atlas.document.model in MODELS else "MODEL"
+    advice = re.sub("`oma build [^`]*`", f"`oma build {model} --force`", advice)
     return f"The file `{file}` of this atlas is damaged or of another version: {lost}. {error.what} {advice}"

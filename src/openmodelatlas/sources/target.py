@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from openmodelatlas.errors import UsageError
+from openmodelatlas.errors import SourceError, UsageError
 from openmodelatlas.sources import registry
+from openmodelatlas.sources.modules import find_module
 from openmodelatlas.sources.registry import MODELS, RegisteredModel
 from openmodelatlas.sources.resolve import FORMS, exists, resolve, resolve_model
 from openmodelatlas.sources.source import Source
@@ -19,9 +20,11 @@ class Target:
     """What is to be built, pinned.
 
     Attributes:
-        model: identifier of the atlas: the registered name, or one made from the source's.
+        model: identifier of the atlas: the registered name, or one made from the source's, which another source may
+            have as well (:func:`openmodelatlas.bundle.home.name_for` tells them apart).
         title: display name.
         source: code and configuration.
+        origin: the whole source, see :func:`named`; the registered name of a registered model.
         passed_over: one sentence for every preferred source that could not be used.
         registered: the registry's entry, for a model asked for by name.
         own_configuration: whether the user gave a configuration instead of the published one.
@@ -30,6 +33,7 @@ class Target:
     model: str
     title: str
     source: Source
+    origin: str
     passed_over: tuple[str, ...] = ()
     registered: RegisteredModel | None = None
     own_configuration: bool = False
@@ -53,6 +57,7 @@ def find(
             model=resolved.model.name,
             title=resolved.model.display_name,
             source=resolved.source,
+            origin=resolved.model.name,
             passed_over=resolved.passed_over,
             registered=resolved.model,
             own_configuration=configuration is not None,
@@ -60,22 +65,38 @@ def find(
     if re.fullmatch(r"[A-Za-z0-9][\w.-]*", spec_or_model) and not exists(spec_or_model):
         _refuse_unknown(spec_or_model)
     source = resolve(spec_or_model, revision=revision, configuration=configuration, trust=trust)
+    model, origin = named(spec_or_model)
     return Target(
-        model=identifier(source), title=title(source), source=source, own_configuration=configuration is not None
+        model=model,
+        title=title(source),
+        source=source,
+        origin=origin,
+        own_configuration=configuration is not None,
     )
 
 
-def identifier(source: Source) -> str:
-    """Identifier of the atlas of a source that no registered model names: ``owner-name``, ``module-factory``."""
-    return _identifier(f"transformers {source.entry}" if source.kind == "transformers" else source.repository)
+def named(spec: str) -> tuple[str, str]:
+    """What the atlas of a source is called, and the whole source, by which two with one name are told apart.
 
-
-def identifier_of(spec: str) -> str:
-    """The same from the text of a source, without looking whether there is one."""
+    Nothing is asked but this machine's folders. The name says little (``owner-name``, ``module-factory``, the folder's
+    name). The source is the path of a folder, ``owner/name`` in lower case (a hub tells no two apart by case) without
+    its revision, or what was written, and for a factory also the folder that its package lies in.
+    """
     if spec.startswith((".", "/", "~")) or exists(spec):
-        with contextlib.suppress(OSError, RuntimeError):
-            return _identifier(Path(spec).expanduser().resolve().name)
-    return _identifier(spec.partition("@")[0])
+        try:
+            path = Path(spec).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError):  # no folder can be called that
+            return _identifier(spec), spec
+        return _identifier(path.name), str(path)
+    kind, separator, rest = spec.partition(":")
+    if not separator:
+        repository = spec.partition("@")[0]
+        return _identifier(repository), repository.lower()
+    if kind in ("transformers", "reference"):
+        return _identifier(spec), f"{kind}:{rest}"
+    with contextlib.suppress(SourceError, OSError, ValueError):
+        return _identifier(spec), f"{spec} in {find_module(kind)[1]}"
+    return _identifier(spec), spec
 
 
 def _identifier(text: str) -> str:
