@@ -218,3 +218,35 @@ def test_the_keys_are_listed(kimi: str, opened: Open) -> None:
     page.keyboard.press("Escape")
     page.wait_for_function("() => !document.querySelector('dialog')")
     assert title(page) == "1 dense block"
+
+
+def test_the_diagram_can_have_the_whole_window(kimi: str, opened: Open) -> None:
+    page = _ready(opened(f"{kimi}{ATTENTION}"))
+    dialog = page.get_by_role("dialog", name="Diagram over the whole window")
+    before = page.locator("#level figure").bounding_box()["width"]
+    page.get_by_role("button", name="window").click()
+    dialog.wait_for(timeout=PAUSE)
+    assert page.locator("#level figure").bounding_box()["width"] > page.viewport_size["width"] - 60 > before
+    page.locator("#panel a").first.focus()
+    assert not page.locator("#panel a:focus").count(), "what is covered can be reached"
+    box(page, "layers/dense/self-attn/rotate-queries-and-shared-key-part").locator("a").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#level').dataset.level.endsWith('shared-key-part')")
+    assert dialog.count() == 1, "the diagram inside is not shown large"
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached", timeout=PAUSE)
+    assert page.locator("[inert]").count() == 0
+    assert page.locator("#level").get_attribute("aria-label") == "Diagram"
+    page.keyboard.press("l")
+    dialog.wait_for(timeout=PAUSE)
+    page.get_by_role("button", name="window").click()
+    dialog.wait_for(state="detached", timeout=PAUSE)
+
+
+def test_the_diagram_by_itself_needs_no_scripts(kimi: str, opened: Open) -> None:
+    page = opened(f"{kimi}{ATTENTION}", java_script_enabled=False)
+    page.get_by_role("link", name="The diagram by itself").click()
+    assert page.url == f"{kimi}{ATTENTION}diagram.svg"
+    assert page.locator("svg g.node").count() > 10
+    fill = page.locator("svg g.node .frame").first.evaluate("frame => getComputedStyle(frame).fill")
+    assert fill != "rgb(0, 0, 0)", "the style sheet of the picture was refused"

@@ -3,6 +3,7 @@ import { mount, unmount } from "svelte";
 import { showOwnLines } from "./code";
 import { canFetch, pageAddress, readModels, readView, siteRoot } from "./data";
 import { Diagram } from "./diagram/diagram";
+import { cover } from "./diagram/large";
 import Zoomer from "./diagram/Zoomer.svelte";
 import { Light } from "./light";
 import { applyBytes, applySettings, fitText } from "./numbers";
@@ -32,6 +33,8 @@ export class App {
   notice = $state("");
   scale = $state(1);
   busy = $state(false);
+  /** Whether the diagram covers the window. */
+  large = $state(false);
   readonly root = siteRoot(document);
   readonly models: LibraryData["models"] = readModels(document);
   diagram: Diagram | null = null;
@@ -125,6 +128,17 @@ export class App {
     this.set(DEFAULTS);
   }
 
+  /** Shows the diagram over the whole window, or the page again; what is selected there stays so. */
+  setLarge(large: boolean): void {
+    const { diagram } = this;
+    if (large === this.large || diagram === null) return;
+    this.large = large;
+    cover(large);
+    if (this.scale < 1) diagram.zoom.fit();
+    if (diagram.selected) diagram.zoom.reveal(diagram.selected);
+    else centre(diagram);
+  }
+
   tell(text: string): void {
     this.notice = text;
     setTimeout(() => this.notice === text && (this.notice = ""), 2500);
@@ -191,6 +205,10 @@ export class App {
     if (arrival.scroll !== undefined || !kept) scrollTo({ top: arrival.scroll ?? 0, behavior: "instant" });
     if (arrival.focus !== undefined && this.focusAround(arrival.focus)) return;
     if (kept && within) return; // the focus stays in the diagram
+    if (this.large) {
+      this.diagram?.figure.focus({ preventScroll: true });
+      return;
+    }
     const heading = document.querySelector<HTMLElement>("#panel h1");
     if (heading) {
       heading.tabIndex = -1;
@@ -219,6 +237,8 @@ export class App {
       this.scale = 1;
     }
     if (newLevel) this.offerZoom();
+    if (this.large && this.diagram === null) this.large = false;
+    cover(this.large);
     setUpStrip();
     showOwnLines();
     const { data, diagram } = this;

@@ -95,6 +95,9 @@ function act(app: App, name: string, target: Element): boolean {
       app.overlay = "help";
       return true;
     case "Escape":
+      if (app.large) app.setLarge(false);
+      else void app.up();
+      return app.data !== null;
     case "Backspace":
       void app.up();
       return app.data !== null;
@@ -110,6 +113,9 @@ function act(app: App, name: string, target: Element): boolean {
       return app.diagram !== null;
     case "0":
       app.diagram?.zoom.to(1);
+      return app.diagram !== null;
+    case "l":
+      app.setLarge(!app.large);
       return app.diagram !== null;
     case "f":
       app.diagram?.zoom.fit();

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import threading
+from base64 import b64encode
 from collections import OrderedDict
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from openmodelatlas import __version__
+from openmodelatlas.drawing.style import STYLE
 from openmodelatlas.server.pages import Answer, Pages
 from openmodelatlas.site.html import CONTENT_SECURITY_POLICY
 
@@ -28,6 +31,11 @@ _FIXED = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Server": f"openmodelatlas/{__version__}",
 }
+
+_OF_PICTURES = CONTENT_SECURITY_POLICY.replace(
+    "style-src 'self'", f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
+)
+"""A diagram that is a file of its own has its style sheet inside."""
 
 
 def application(pages: Pages) -> Starlette:
@@ -63,6 +71,8 @@ class _Answers:
 
 def _respond(request: Request, answer: Answer, compressed: _Compressed) -> Response:
     headers = dict(_FIXED)
+    if answer.content_type == "image/svg+xml":
+        headers["Content-Security-Policy"] = _OF_PICTURES
     tag = f'"{answer.etag}"' if answer.etag is not None else None
     coding = _coding(request.headers.get("accept-encoding", "")) if _is_compressible(answer) else None
     if tag is not None:

@@ -199,6 +199,7 @@ class NodeHtml:
             )
             context = {
                 "picture": None,
+                "level_folder": _LEVEL,
                 "level": level,
                 "figure": figure,
                 "families": families(self._builder.drawings, address),
@@ -211,7 +212,7 @@ class NodeHtml:
             beside = diagram
             if figure is not None:
                 drawn = self._builder.drawings.levels[address]
-                picture = {"folder": _LEVEL, "selected": _SELECTED, "size": (round(drawn.width), round(drawn.height))}
+                picture = {"selected": _SELECTED, "size": (round(drawn.width), round(drawn.height))}
                 beside = template("inside.html").render({**context, "picture": picture})
             found = self._levels[address] = _Level(figure, diagram, beside, listing)
         return found
