@@ -224,3 +224,18 @@ def test_what_other_layers_read_enters_no_loop_of_theirs():
     (state,) = (p for p in loop.inputs if p.tensor == "layers/first/output")
     assert state.others == ("layers/equal/output",)
     assert "layers/equal/output" not in {p.tensor for p in loop.inputs}
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_what_is_handed_in_lists_its_readers_in_order(name):
+    built: Built = specimen(name)
+    order = list(built.nodes)
+    for key, fact in built.document.inputs.items():
+        wanted = [
+            node.address
+            for node in built.nodes.values()
+            if node.events and any(key in (given.tensor, *given.others) for given in node.inputs)
+        ]
+        assert list(fact.consumers) == wanted
+        assert wanted
+        assert sorted(wanted, key=order.index) == wanted

@@ -15,7 +15,7 @@ from openmodelatlas.graph.align import Aligner, Site
 from openmodelatlas.graph.branches import Coverage
 from openmodelatlas.graph.checks import make_checks
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, CitedFile, Document, Node, Provenance, SizeName
-from openmodelatlas.graph.externals import external_facts
+from openmodelatlas.graph.externals import external_facts, with_readers
 from openmodelatlas.graph.flow import Flow
 from openmodelatlas.graph.fold import Folder
 from openmodelatlas.graph.hierarchy import Draft, Hierarchy
@@ -135,7 +135,7 @@ class _Build:
                 if leaf.leaf is not None:
                     readers.note(leaf)
         nodes = self._nodes(drafts, labels, flow, sizes, ownership)
-        inputs = external_facts(flow.external, self._trees, sizes, self._roles)
+        inputs = with_readers(external_facts(flow.external, self._trees, sizes, self._roles), nodes)
         table.note_use(readers.of_parameters, self._recordings[0].parameters, layer_list)
         document = self._assemble(nodes, table, inputs, wiring, sizes)
         invariants.check(document)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from openmodelatlas.capture.recording import Phase
-from openmodelatlas.graph.document import TensorFact
+from openmodelatlas.graph.document import Node, TensorFact
 from openmodelatlas.graph.roles import Roles
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
@@ -51,6 +53,19 @@ def external_facts(
             value=str(number) if probe == 0 else None,
         )
     return facts
+
+
+def with_readers(facts: Mapping[str, TensorFact], nodes: Mapping[str, Node]) -> dict[str, TensorFact]:
+    """The facts with the nodes that read each, in order of execution; those that enclose a reader are none."""
+    readers: dict[str, dict[str, None]] = {name: {} for name in facts}
+    for node in nodes.values():
+        if node.kind == "branch" or any(nodes[child].kind != "tensor" for child in node.children):
+            continue
+        for port in node.inputs:
+            for name in (port.tensor, *port.others):
+                if name in readers:
+                    readers[name][node.address] = None
+    return {name: msgspec.structs.replace(fact, consumers=tuple(readers[name])) for name, fact in facts.items()}
 
 
 def _same_in_all(trees: Sequence[Tree], number: int, name: str) -> tuple[Phase, list[int | None]]:
