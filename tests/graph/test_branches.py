@@ -8,6 +8,7 @@ import pytest
 
 from openmodelatlas.graph.branches import Coverage, Decision, outcome_of
 from openmodelatlas.graph.node_source import computed_in
+from openmodelatlas.graph.outcomes import branches_of, outcome_for
 from openmodelatlas.graph.syntax import Condition, FileSyntax
 
 from .specimens import specimen
@@ -142,3 +143,65 @@ def test_a_branch_shows_what_ran_unless_that_only_gives_a_new_name(code: str, ot
     computed = computed_in(statement, other_first=other_first)
     assert computed is not None
     assert ast.unparse(computed) == shown
+
+
+@pytest.mark.parametrize(("name", "layers"), [("pads", ()), ("pads-in-layers", (2, 3, 4, 5, 6)), ("tables", ())])
+def test_rounds_of_a_loop_that_runs_no_layers_are_no_layers(name, layers):
+    built = specimen(name)
+    around = "layers/equal/" if layers else ""
+    inside = [
+        built.nodes[address]
+        for loop in built.of_kind("loop")
+        for address in built.nodes
+        if loop.address.startswith(around) and f"{address}/".startswith(f"{loop.address}/")
+    ]
+    assert len(inside) > 10
+    assert {node.members for node in inside} == {layers}
+    branches = [branch for node in inside for branch in node.branches]
+    assert branches
+    assert {branch.by for branch in branches} == {"round"}
+    for node in inside:
+        for branch in branches_of(node, built.nodes):
+            assert outcome_for(branch, node) in ("true", "false")
+            assert outcome_for(branch, node) == next(way for way, own in branch.taken.items() if node.rounds[0] in own)
+
+
+def test_what_lies_in_a_round_stands_for_it():
+    nodes = specimen("pads").nodes
+    rounds = {node.rounds for address, node in nodes.items() if address.startswith("loop/round-3-4")}
+    assert rounds == {(3, 4)}
+    assert nodes["loop"].rounds == nodes["left"].rounds == ()
+    assert nodes["loop/round-3-4"].count == nodes["loop/round-3-4/padded"].count == 2
+    assert nodes["loop"].count == 1
+
+
+def test_conditions_of_layers_count_layers():
+    branches = [branch for node in specimen("branches").nodes.values() for branch in node.branches]
+    assert branches
+    assert {branch.by for branch in branches} == {"layer"}
+
+
+def test_layers_in_a_loop_are_layers_of_theirs():
+    nodes = specimen("steps").nodes
+    loop, group = nodes["each"], nodes["each/layers"]
+    assert (loop.members, loop.count, loop.repeat.note) == ((), 1, "3 times")
+    assert group.members == nodes["each/layers/proj"].members == (1, 2)
+    assert nodes["each/multiply-x"].members == ()
+
+
+def test_a_list_of_modules_within_a_layer_has_rounds():
+    nodes = specimen("nested").nodes
+    layers = nodes["layers"].members
+    assert layers == (1, 2)
+    inside = [node for address, node in nodes.items() if address.startswith("layers/")]
+    assert {node.members for node in inside} == {layers}
+    assert {node.rounds for node in inside if node.kind == "layer group"} == {(), (1,), (2,), (3,)}
+
+
+def test_a_round_says_which_it_is_and_the_word_that_it_alone_hands_on():
+    def notes(name: str) -> list[str]:
+        nodes = specimen(name).of_kind("loop")
+        return [node.repeat.note for node in nodes if node.repeat is not None and node.rounds]
+
+    assert notes("tables") == ['round 1 of 2; for "full"', 'round 2 of 2; for "sliding"']
+    assert notes("pads") == ["round 1 of 4", "round 2 of 4", "rounds 3–4 of 4"]

@@ -18,7 +18,7 @@ from .specimens import specimen
 def groups(built: Built) -> list[list[int]]:
     """Layer numbers of each variant of the first loop that keeps its rounds apart."""
     fold = next(fold for fold in built.loop_folds() if not fold.merged)
-    return [variant.layers for variant in fold.variants]
+    return [variant.numbers for variant in fold.variants]
 
 
 def of_kinds(text: str) -> list[list[int]]:
@@ -94,9 +94,9 @@ def test_members_are_parallel_and_representative_first():
     built = specimen("three-to-one")
     fold = next(fold for fold in built.loop_folds() if not fold.merged)
     for variant in fold.variants:
-        assert len(variant.layers) == len(variant.rounds)
+        assert len(variant.numbers) == len(variant.rounds)
         for child in variant.children:
-            assert child.layers == variant.layers
+            assert child.layers == variant.numbers
             shapes = [[site.is_call for site in sites_in([member])] for member in child.members]
             assert all(shape == shapes[0] for shape in shapes)
 

@@ -143,7 +143,7 @@ def test_every_page_names_the_source_and_what_was_passed_over(samples: list[Any]
 @pytest.mark.parametrize(
     ("address", "description"),
     [
-        ("", "Runs `SampleForCausalLM` (17 operations), 61 layers."),
+        ("", "Runs `SampleForCausalLM` (18 operations), 61 layers."),
         ("layers", "61 transformer blocks, in order of execution: 1 dense block, 60 MoE blocks."),
         ("layers/dense/self-attn", "Runs `SampleAttention` (4 operations): Q proj, Softmax, Matmul."),
         ("layers/moe/mlp/experts", "A loop in the model’s code: 8 of 384 per token. Each round: Expert."),
@@ -177,3 +177,21 @@ def test_other_names_work_and_wrong_ones_do_not(samples: list[Any]) -> None:
     assert build_page(samples[0], "layers.3.self_attn").address == "layers/moe/self-attn"
     with pytest.raises(UsageError):
         build_page(samples[0], "layers/third")
+
+
+def test_a_module_that_is_one_operation_counts_as_one(samples: list[Any]) -> None:
+    atlas = samples[0]
+    nodes = atlas.document.nodes
+    for node in nodes.values():
+        inside = [inner for inner in nodes.values() if inner.address.startswith(f"{node.address}/".lstrip("/"))]
+        boxes = [
+            inner
+            for inner in inside
+            if inner.kind in ("operation", "kernel")
+            or (inner.events and not any(nodes[child].kind != "tensor" for child in inner.children))
+        ]
+        if node.kind in ("model", "module") and any(nodes[child].kind != "tensor" for child in node.children):
+            assert (
+                f"({len(boxes)} operation{'' if len(boxes) == 1 else 's'})"
+                in build_page(atlas, node.address).description
+            )

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 _MOST_RANGES = 9
 
 
-def layers_text(layers: Iterable[int]) -> str:
-    """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``."""
+def layers_text(layers: Iterable[int], noun: str = "layer") -> str:
+    """Layer numbers in words: ``layer 1``, ``layers 2–61``, ``layers 1, 13, 25``; those of another ``noun``: rounds."""
     numbers = sorted(set(layers))
-    return f"layer{'' if len(numbers) == 1 else 's'} {ranges_text(numbers)}"
+    return f"{noun}{'' if len(numbers) == 1 else 's'} {ranges_text(numbers)}"
 
 
 def in_layers(layers: Sequence[int]) -> str:
@@ -32,14 +32,14 @@ def ranges_text(numbers: Iterable[int]) -> str:
     return ", ".join(parts)
 
 
-def few_layers(layers: Iterable[int]) -> str:
+def few_layers(layers: Iterable[int], noun: str = "layer") -> str:
     """The same, cut where it gets long: ``24 layers (4, 8, 12, …, 93)``."""
     numbers = sorted(set(layers))
     text = ranges_text(numbers)
     if text.count(",") < _MOST_RANGES:
-        return layers_text(numbers)
+        return layers_text(numbers, noun)
     first = ", ".join(text.split(", ")[:3])
-    return f"{len(numbers)} layers ({first}, …, {text.rpartition(', ')[2]})"
+    return f"{len(numbers)} {noun}s ({first}, …, {text.rpartition(', ')[2]})"
 
 
 def listed(items: Sequence[str]) -> str:

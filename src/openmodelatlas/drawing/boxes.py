@@ -15,6 +15,7 @@ from openmodelatlas.drawing.metrics import runs_width
 from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
 from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.graph.outcomes import counted
 from openmodelatlas.shapes.dimension import Dimension
 
 MOST_TITLE = 190.0
@@ -362,19 +363,19 @@ def badge_text(node: Node, around: Node) -> str | None:
 
 
 def branch_text(node: Node) -> str:
-    """Which way this layer goes, and how many layers go the other way."""
+    """Which way this layer (or round) goes, and how many of them go the other way."""
     branch = node.branches[0]
-    own = [outcome for outcome, members in branch.taken.items() if set(node.members) & set(members)]
+    numbers = counted(branch, node)
+    own = [outcome for outcome, members in branch.taken.items() if set(numbers) & set(members)]
     others = sum(len(members) for outcome, members in branch.taken.items() if outcome not in own)
     words = {"true": "yes", "false": "no", "both": "both"}
     here = " or ".join(words.get(each, each) for each in own)
-    one = len(node.members) <= 1
     if not here:
-        return "taken differently by the layers"
-    start = f"this layer: {here}" if one else f"these layers: {here}"
+        return f"taken differently by the {branch.by}s"
+    start = f"this {branch.by}: {here}" if len(numbers) <= 1 else f"these {branch.by}s: {here}"
     if not others:
         return start
-    return f"{start}; {others} layer{'s' if others > 1 else ''} go{'es' if others == 1 else ''} the other way"
+    return f"{start}; {others} {branch.by}{'s' if others > 1 else ''} go{'es' if others == 1 else ''} the other way"
 
 
 def _one_line(text: str) -> str:

@@ -42,7 +42,7 @@ _OUTCOMES = {"true": "true in", "false": "false in", "both": "both in turn in"}
 
 def _branch_claim(branch: Branch, where: str) -> str:
     taken = branch.taken
-    outcomes = [f"{words} {layers_text(taken[key])}" for key, words in _OUTCOMES.items() if taken.get(key)]
+    outcomes = [f"{words} {layers_text(taken[key], branch.by)}" for key, words in _OUTCOMES.items() if taken.get(key)]
     test = _one_line(branch.test)
     return f"In {where}, the condition `{test}` (line {branch.lines.first}) is {'; '.join(outcomes)}."
 

@@ -1,14 +1,17 @@
-"""Which conditions layers take differently, and which lines no layer reaches."""
+"""Which conditions layers or rounds take differently, and which lines no layer reaches."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Literal
 
 from openmodelatlas.graph.align import Element, LoopSite, sites_in
 from openmodelatlas.graph.syntax import Condition, FunctionSyntax, Loop
 from openmodelatlas.graph.tree import Tree
+
+Counted = Literal["layer", "round"]
 
 FunctionKey = tuple[str, str, int]
 """File path, qualified name, first line."""
@@ -25,19 +28,21 @@ def function_key(tree: Tree, call: int) -> FunctionKey | None:
 
 @dataclass
 class Decision:
-    """A condition with the layers that took each way.
+    """A condition with the layers, or the rounds of a loop whose rounds are no layers, that took each way.
 
     Attributes:
         condition: the statement.
-        taken: layer numbers by outcome, ``true``, ``false`` or ``both``.
+        taken: their numbers by outcome, ``true``, ``false`` or ``both``.
+        by: what the numbers count.
     """
 
     condition: Condition
     taken: dict[str, tuple[int, ...]]
+    by: Counted = "layer"
 
-    def outcome(self, layer: int) -> str | None:
-        """Which way a layer took; ``None`` if it did not come by."""
-        return next((outcome for outcome, layers in self.taken.items() if layer in layers), None)
+    def outcome(self, number: int) -> str | None:
+        """Which way a layer or round took; ``None`` if it did not come by."""
+        return next((outcome for outcome, numbers in self.taken.items() if number in numbers), None)
 
 
 def outcome_of(condition: Condition, lines: Set[int]) -> str | None:
@@ -53,7 +58,9 @@ def outcome_of(condition: Condition, lines: Set[int]) -> str | None:
     return "false" if any(condition.first <= line < condition.body[0] for line in lines) else None
 
 
-def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]) -> dict[FunctionKey, list[Decision]]:
+def decisions(
+    trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]], by: Counted = "layer"
+) -> dict[FunctionKey, list[Decision]]:
     """Conditions that the numbered rounds of one loop do not all take alike, by the function they stand in.
 
     A condition in the body of a merged loop (``if num_tokens == 0`` in a loop over experts) goes as the values
@@ -88,7 +95,7 @@ def decisions(trees: Sequence[Tree], rounds: Iterable[tuple[int, list[Element]]]
                 continue
             taken = _taken(condition, layers)
             if len(taken) > 1:
-                found.setdefault(key, []).append(Decision(condition, taken))
+                found.setdefault(key, []).append(Decision(condition, taken, by))
     return found
 
 

@@ -113,17 +113,19 @@ class ParameterFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """An ``if`` (or conditional ``while``, ``for … else``) that the layers this node stands for do not all take alike.
+    """An ``if`` (or conditional ``while``, ``for … else``) that the layers do not all take alike, or a loop's rounds.
 
     Attributes:
         test: text of the condition.
         lines: the whole statement.
-        taken: layer numbers by outcome: ``true``, ``false``, ``both`` (inside a loop).
+        taken: their numbers by outcome: ``true``, ``false``, ``both`` (inside a loop).
+        by: what the numbers count: layers, or rounds of the loop around, whose rounds are no layers.
     """
 
     test: str
     lines: Lines
     taken: dict[str, tuple[int, ...]]
+    by: Literal["layer", "round"] = "layer"
 
 
 class Unreached(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +161,7 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
         observed: smallest and largest number in the probes.
         expression: the number as an expression in configuration names, or ``None`` where it depends on values.
         of: total that it chooses from (``n_routed_experts``), or ``None``.
-        note: a sentence for the page, such as "8 of 384 per token".
+        note: a sentence for the page, such as "8 of 384 per token"; for a round that differs from others which it is.
     """
 
     observed: tuple[int, int]
@@ -179,7 +181,9 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
         label: what a breadcrumb says: ``60 MoE blocks``, ``Self attn``.
         parent: address of the enclosing node, ``None`` for the model.
         children: addresses in order of execution (tensors last).
-        members: layer numbers this node stands for (first is 1; in other loops the rounds); empty outside loops.
+        members: layer numbers this node stands for (first is 1); empty outside layers.
+        rounds: numbers of the rounds (first is 1) it stands for, of the loop around it whose rounds are no layers;
+            empty where there is no such loop, or all its rounds are alike.
         count: how many equal members were folded into this node (1 if none).
         repeat: for loops and what is inside them, else ``None``.
         phase: prefill or decode.
@@ -208,7 +212,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
             weights once.
         parameter_count_each: the same for one member.
         tensor: facts, for kind ``tensor`` only.
-        branches: conditions that layers take differently, in this node's own function.
+        branches: conditions that layers or rounds take differently, in this node's own function.
         unreached: lines no layer reached, in this node's own function.
         variations: differences between members.
         events: number of operations of the first probe that this node alone stands for, in all its members.
@@ -221,6 +225,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None
     children: tuple[str, ...] = ()
     members: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
     count: int = 1
     repeat: Repeat | None = None
     phase: Literal["prefill", "decode"] = "prefill"

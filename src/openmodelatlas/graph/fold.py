@@ -24,7 +24,7 @@ class SiteFold:
 
     Attributes:
         members: the sites, the representative first.
-        layers: for each member, the number of its outermost enclosing round (from 1); empty outside loops.
+        layers: for each member, the number of its layer (from 1); empty outside layers.
         children: what is inside.
     """
 
@@ -43,12 +43,12 @@ class VariantFold:
     """Equal rounds of a loop that keeps its rounds apart.
 
     Attributes:
-        layers: numbers of the rounds (layer numbers, from 1).
+        numbers: numbers of the rounds, from 1.
         children: what one round does.
-        rounds: the rounds themselves, parallel to ``layers`` for the first run of the loop.
+        rounds: the rounds themselves, parallel to ``numbers`` for the first run of the loop.
     """
 
-    layers: list[int]
+    numbers: list[int]
     children: list[Fold]
     rounds: list[list[Element]]
 
@@ -62,17 +62,24 @@ class LoopFold:
         layers: as in :class:`SiteFold`.
         variants: groups of equal rounds in order of their first member; empty if merged.
         children: the body, if merged.
+        runs_a_list: whether the rounds run the numbered modules of a list, each its own.
     """
 
     members: list[LoopSite]
     layers: list[int]
     variants: list[VariantFold] = field(default_factory=list)
     children: list[Fold] = field(default_factory=list)
+    runs_a_list: bool = False
 
     @property
     def merged(self) -> bool:
         """Whether the rounds are one body."""
         return self.members[0].merged
+
+    @property
+    def over_layers(self) -> bool:
+        """Whether the rounds are layers: they run a list of modules, and not inside a layer."""
+        return self.runs_a_list and not self.layers
 
 
 Fold = SiteFold | LoopFold
@@ -119,10 +126,13 @@ class Folder:
         if fold.merged:
             fold.children = self._fold_bodies([member.rounds[0] for member in members], layers)
             return fold
+        fold.runs_a_list = self._runs_a_list(members[0])
         numbers = self._round_numbers(members[0])
         for indices in self._groups(members[0]):
             bodies = [member.rounds[index] for member in members for index in indices]
-            inner = [layers[row] if layers else numbers[index] for row in range(len(members)) for index in indices]
+            inner = [layer for layer in layers for _ in indices]
+            if fold.over_layers:
+                inner = [numbers[index] for _ in members for index in indices]
             group = [numbers[index] for index in indices]
             rounds = [members[0].rounds[index] for index in indices]
             fold.variants.append(VariantFold(group, self._fold_bodies(bodies, inner), rounds))
@@ -137,6 +147,24 @@ class Folder:
             numbers.append(int(last) + 1 if last.isdigit() else len(numbers) + 1)
         unique = len(set(numbers)) == len(numbers)
         return numbers if unique else list(range(1, len(numbers) + 1))
+
+    def _runs_a_list(self, loop: LoopSite) -> bool:
+        """Whether the rounds run the numbered modules of a list, each its own."""
+        names = [self._first_module(part) for part in loop.rounds]
+        return len(set(names)) == len(names) and all(name.rpartition(".")[2].isdigit() for name in names)
+
+    def _first_module(self, elements: Sequence[Element]) -> str:
+        """True name of the first module that runs in a round; empty if none does."""
+        for element in elements:
+            if isinstance(element, Site):
+                recording = self._trees[element.probe].recording
+                module = recording.calls[~element.event].module if element.is_call else -1
+                name = recording.modules[module].name if module >= 0 else self._first_module(element.children)
+            else:
+                name = next(filter(None, map(self._first_module, element.rounds)), "")
+            if name:
+                return name
+        return ""
 
     def _module_name(self, site: Site) -> str | None:
         """Name of the module that a site runs, wrappers around its call looked through."""

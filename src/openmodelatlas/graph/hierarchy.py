@@ -8,7 +8,7 @@ module and the one operation it runs are one node; and the modules between the m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openmodelatlas.graph.align import Element, Site
 from openmodelatlas.graph.branches import Decision, FunctionKey, decisions, function_key
@@ -24,7 +24,8 @@ class Draft:
     Attributes:
         kind: what it will be.
         sites: the members it stands for, the representative first; empty for groups whose rounds hold several steps.
-        layers: layer numbers, one for each of ``sites`` (or of the rounds); empty outside loops.
+        layers: layer numbers, one for each of ``sites`` (or of the rounds that are layers); empty outside layers.
+        rounds: numbers of the rounds it stands for, of a loop whose rounds are no layers and not all alike; else empty.
         children: what is inside, in order of execution.
         operation: for a module or kernel that is one with its only operation: that operation's members.
         variant: the equal rounds it stands for, for layer groups.
@@ -49,6 +50,12 @@ class Draft:
     frame: Site | None = None
     body: list[Site] = field(default_factory=list)
     outer: Site | None = None
+    rounds: list[int] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of a variant of a loop the numbers of its rounds, else the layers."""
+        return self.variant.numbers if self.variant is not None else self.layers
 
     @property
     def site(self) -> Site | None:
@@ -148,48 +155,31 @@ class Hierarchy:
             return []
         self._note_decisions(fold, variants)
         if len(variants) == 1:
-            if variants[0].kind == "loop" and fold.layers:  # its rounds are no layers; those around it are
-                variants[0].layers = fold.layers
             return variants
-        numbers = sorted({number for variant in fold.variants for number in variant.layers})
-        kind: NodeKind = "layer group" if any(variant.kind == "layer group" for variant in variants) else "loop"
-        return [Draft(kind, [], numbers, variants, loop=fold)]
+        layers = sorted({number for variant in fold.variants for number in variant.numbers})
+        kind: NodeKind = "layer group" if fold.runs_a_list else "loop"
+        return [Draft(kind, [], layers if fold.over_layers else fold.layers, variants, loop=fold)]
 
     def _variant(self, fold: LoopFold, variant: VariantFold) -> Draft:
         children = self._drafts(variant.children)
         only = children[0] if len(children) == 1 else None
-        if only is not None and only.kind == "module" and only.site is not None and self._is_list_of_modules(fold):
+        layers = variant.numbers if fold.over_layers else fold.layers
+        rounds = variant.numbers if not fold.over_layers and len(fold.variants) > 1 else []
+        if only is not None and only.kind == "module" and only.site is not None and fold.runs_a_list:
             return Draft(
                 "layer group",
                 only.sites,
-                variant.layers,
+                layers,
                 only.children,
                 only.operation,
                 variant=variant,
                 loop=fold,
                 body=only.body,
                 outer=only.outer,
+                rounds=rounds,
             )
-        kind: NodeKind = "layer group" if self._is_list_of_modules(fold) else "loop"
-        return Draft(kind, [], variant.layers, children, variant=variant, loop=fold)
-
-    def _is_list_of_modules(self, fold: LoopFold) -> bool:
-        """Whether the rounds run the numbered modules of a list, each its own."""
-        names = [self._first_module(part) for part in fold.members[0].rounds]
-        return len(set(names)) == len(names) and all(name.rpartition(".")[2].isdigit() for name in names)
-
-    def _first_module(self, elements: Sequence[Element]) -> str:
-        """True name of the first module that runs in a round; empty if none does."""
-        for element in elements:
-            if isinstance(element, Site):
-                recording = self._trees[element.probe].recording
-                module = recording.calls[~element.event].module if element.is_call else -1
-                name = recording.modules[module].name if module >= 0 else self._first_module(element.children)
-            else:
-                name = next(filter(None, map(self._first_module, element.rounds)), "")
-            if name:
-                return name
-        return ""
+        kind: NodeKind = "layer group" if fold.runs_a_list else "loop"
+        return Draft(kind, [], layers, children, variant=variant, loop=fold, rounds=rounds)
 
     def _merged_loop(self, fold: LoopFold) -> list[Draft]:
         children = self._drafts(fold.children)
@@ -203,36 +193,38 @@ class Hierarchy:
     # Branches -------------------------------------------------------------------------------------------------
 
     def _note_decisions(self, fold: LoopFold, variants: list[Draft]) -> None:
-        """Puts conditions that the layers take differently between a function and the steps inside the condition."""
+        """Puts conditions that the rounds take differently between a function and the steps inside the condition."""
         rounds: list[tuple[int, list[Element]]] = []
         for variant in fold.variants:
-            rounds.extend(zip(variant.layers, variant.rounds, strict=True))
-        by_function = decisions(self._trees, rounds)
+            rounds.extend(zip(variant.numbers, variant.rounds, strict=True))
+        by_function = decisions(self._trees, rounds, "layer" if fold.over_layers else "round")
         if not by_function:
             return
-        for layer in variants:
-            for draft in list(layer.walk()):
+        for variant_draft in variants:
+            for draft in list(variant_draft.walk()):
                 site = draft.running
                 if site is None or not site.is_call or draft.decisions or draft.operation:
                     continue
                 key = function_key(self._trees[site.probe], ~site.event)
                 if key is not None and key in by_function:
-                    self._branch(draft, site, key, by_function)
+                    self._branch(draft, site, by_function[key], variant_draft.rounds)
 
-    def _branch(
-        self, draft: Draft, site: Site, key: FunctionKey, by_function: dict[FunctionKey, list[Decision]]
-    ) -> None:
-        draft.decisions = by_function[key]
+    def _branch(self, draft: Draft, site: Site, decided: list[Decision], rounds: list[int]) -> None:
+        draft.decisions = decided
         lines = {
             line
             for event in site.instances[site.probe]
             for line in self._trees[site.probe].recording.calls[~event].trace
         }
         reached = [d for d in draft.decisions if any(d.condition.first <= line <= d.condition.last for line in lines)]
-        draft.children = self._nest(draft.children, reached, site, draft.layers)
+        branch = Draft("branch", [], draft.layers, frame=site, rounds=rounds)
+        draft.children = self._nest(draft.children, reached, branch)
 
-    def _nest(self, children: list[Draft], reached: list[Decision], frame: Site, layers: list[int]) -> list[Draft]:
-        """Moves children inside a condition's statement below a draft for it; conditions come outermost first."""
+    def _nest(self, children: list[Draft], reached: list[Decision], branch: Draft) -> list[Draft]:
+        """Moves children inside a condition's statement below a draft for it; conditions come outermost first.
+
+        Drafts are like ``branch`` but for their condition.
+        """
         if not reached:
             return children
         outer = [d for d in reached if not any(_inside(d, other) for other in reached)]
@@ -241,11 +233,11 @@ class Hierarchy:
             condition = decision.condition
             inside = [item for item in nested if condition.first <= item[0] <= condition.last]
             inner = [d for d in reached if _inside(d, decision)]
-            branch = Draft("branch", [], layers, decision=decision, frame=frame)
-            branch.children = self._nest([draft for _, draft in inside], inner, frame, layers)
+            around = replace(branch, decision=decision)
+            around.children = self._nest([draft for _, draft in inside], inner, branch)
             place = nested.index(inside[0]) if inside else self._place_for(nested, condition.first)
             nested = [item for item in nested if item not in inside]
-            nested.insert(place, (condition.first, branch))
+            nested.insert(place, (condition.first, around))
         return [draft for _, draft in nested]
 
     def _line(self, draft: Draft) -> int:

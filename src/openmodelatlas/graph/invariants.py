@@ -86,10 +86,12 @@ def _members(document: Document) -> Iterator[Fault]:
             continue
         if {child.address for child in groups} != {c for c in node.children if document.nodes[c].kind != "tensor"}:
             continue
-        numbers = [number for group in groups for number in group.members]
+        nested = any(group.rounds != node.rounds for group in groups)  # a list of modules within a layer
+        numbers = [number for group in groups for number in (group.rounds if nested else group.members)]
         if len(numbers) != len(set(numbers)):
-            yield address, "a layer is in two variants"
-        if set(numbers) != set(node.members):
+            yield address, f"a {'round' if nested else 'layer'} is in two variants"
+        layers = {number for group in groups for number in group.members}
+        if layers != set(node.members):
             yield address, "the variants do not hold all layers"
 
 

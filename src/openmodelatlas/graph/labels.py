@@ -62,12 +62,12 @@ class Labels:
             return self._variant_names(draft)
         return [
             Name(
-                f"Rounds {text}" if len(child.layers) > 1 else f"Round {text}",
+                f"Rounds {text}" if len(child.rounds) > 1 else f"Round {text}",
                 f"round {text}",
                 naming.slug(f"round {text}"),
             )
             for child in draft.children
-            for text in [naming.member_ranges(child.layers)]
+            for text in [naming.member_ranges(child.rounds)]
         ]
 
     def module(self, draft: Draft) -> Module | None:
@@ -165,7 +165,7 @@ class Labels:
     def _group_name(self, draft: Draft) -> Name:
         variants = draft.children if draft.variant is None else [draft]
         noun = "transformer block" if self._same_attention(variants) else "layer"
-        label = naming.count_phrase(len(draft.layers), noun)
+        label = naming.count_phrase(sum(len(variant.numbers) for variant in variants), noun)
         first = self._first_module(draft)
         parts = [part for part in first.name.split(".") if part and not part.isdigit()] if first else []
         return Name(label, label, naming.slug(parts[-1]) if parts else "layers")
@@ -217,17 +217,17 @@ class Labels:
         kinds = self._kinds(variants)
         names: list[Name] = []
         for index, variant in enumerate(variants):
-            count = len(variant.layers)
-            if noun == "layer" and variant.layers == [1] and len(variants) > 1:
+            count = len(variant.numbers)
+            if noun == "layer" and variant.numbers == [1] and len(variants) > 1:
                 names.append(Name("First layer", "First layer", "first"))
                 continue
             words, segment = kinds[index], naming.slug(kinds[index])
-            rivals = [i for i, kind in enumerate(kinds) if kind == words and i != index and variants[i].layers != [1]]
+            rivals = [i for i, kind in enumerate(kinds) if kind == words and i != index and variants[i].numbers != [1]]
             label = naming.count_phrase(count, f"{words} {noun}".strip())
             if rivals:
                 difference = self._difference(group, variant, [variants[i] for i in rivals])
-                label = f"{label}, {difference}" if difference else f"{label} ({naming.member_ranges(variant.layers)})"
-                segment = segment if index < min(rivals) else f"{segment}-from-{noun}-{variant.layers[0]}"
+                label = f"{label}, {difference}" if difference else f"{label} ({naming.member_ranges(variant.numbers)})"
+                segment = segment if index < min(rivals) else f"{segment}-from-{noun}-{variant.numbers[0]}"
             names.append(Name(label, label, segment))
         return names
 
@@ -237,13 +237,13 @@ class Labels:
         for variant in variants:
             module = self._first_module(variant)
             words = module.class_name.rpartition(".")[2] if module is not None else "step"
-            count = len(variant.layers)
+            count = len(variant.numbers)
             label = words if count == 1 else f"{count} × {words}"
             names.append(Name(label, label, naming.slug(" ".join(naming.class_words(words)) or words)))
         return names
 
     def _kinds(self, variants: Sequence[Draft]) -> list[str]:
-        configured = naming.configured_kinds(self._configuration, [variant.layers for variant in variants])
+        configured = naming.configured_kinds(self._configuration, [variant.numbers for variant in variants])
         if configured is not None:
             return [word.replace("_", "-").replace("-attention", " attention") for word in configured]
         mixers = [self._mixer(variant) for variant in variants]
@@ -264,8 +264,10 @@ class Labels:
         """A condition that this variant's layers take one way and all rivals' the other."""
         for draft in variant.walk():
             for decision in draft.decisions:
-                own = {decision.outcome(number) for number in variant.layers}
-                other = {decision.outcome(number) for rival in rivals for number in rival.layers}
+                if decision.by != ("round" if variant.rounds else "layer"):
+                    continue
+                own = {decision.outcome(number) for number in variant.numbers}
+                other = {decision.outcome(number) for rival in rivals for number in rival.numbers}
                 if len(own) == 1 and not own & other and None not in own:
                     way = "where" if own == {"true"} else "unless"
                     return f"{way} {' '.join(decision.condition.test.split())}"

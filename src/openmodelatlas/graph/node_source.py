@@ -114,7 +114,8 @@ class NodeSource:
         text = condition.test
         node = self._syntax[key[0]].at((condition.first, condition.column, condition.last, condition.end_column))
         if isinstance(node, ast.If):
-            outcomes = {draft.decision.outcome(number) for number in draft.layers}
+            numbers = draft.rounds if draft.decision.by == "round" else draft.layers
+            outcomes = {draft.decision.outcome(number) for number in numbers}
             computed = computed_in(node, other_first=outcomes == {"false"})
             text = self._syntax[key[0]].segment(position(computed)) if computed is not None else text
         return Symbol(text=_short(text), lines=Lines(file=key[0], first=condition.first, last=condition.last))

@@ -68,17 +68,25 @@ class Nodes:
             if tensor.operation in inside:
                 tensors.setdefault(tensor.owner, []).append(tensor)
         parents = {child: draft for draft in root.walk() for child in draft.children}
+        rounds: dict[Draft, tuple[int, ...]] = {}
         made: list[Node] = []
         for draft in root.walk():
             parent = parents.get(draft)
             address = self._labels.addresses[parent] if parent is not None else ("" if draft.kind == "phase" else None)
-            own = tensors.get(draft, [])
-            made.append(self._node(draft, address, phase, own, facts.get(draft, ())))
-            made.extend(self._tensor_node(tensor, phase) for tensor in own)
+            rounds[draft] = tuple(draft.rounds) or (rounds[parent] if parent is not None else ())
+            own = [self._tensor_node(tensor, phase, rounds[draft]) for tensor in tensors.get(draft, [])]
+            made.append(self._node(draft, address, phase, own, facts.get(draft, ()), rounds[draft]))
+            made.extend(own)
         return made
 
     def _node(
-        self, draft: Draft, parent: str | None, phase: Phase, tensors: list[TensorDraft], parameters: tuple[str, ...]
+        self,
+        draft: Draft,
+        parent: str | None,
+        phase: Phase,
+        tensors: Sequence[Node],
+        parameters: tuple[str, ...],
+        rounds: tuple[int, ...],
     ) -> Node:
         name = self._labels.names[draft]
         inputs, outputs = self._ports(draft)
@@ -99,7 +107,8 @@ class Nodes:
             children=tuple(self._labels.addresses[child] for child in draft.children)
             + tuple(tensor.address for tensor in tensors),
             members=members,
-            count=len(draft.sites) or len(draft.layers) or 1,
+            rounds=rounds,
+            count=len(draft.sites) or (len(draft.layers) or 1) * (len(draft.rounds) or 1),
             repeat=repeat_of(draft, self._trees, self._sizes, phase),
             phase=phase,
             symbol=self.source.symbol(draft),
@@ -128,7 +137,7 @@ class Nodes:
             and draft.site is None
             and all(child.site is not None for child in draft.children)
         ):
-            last = max(draft.children, key=lambda child: max(child.layers, default=0))
+            last = max(draft.children, key=lambda child: max(child.numbers, default=0))
             return self._borders.of_variants(draft), self._flow.outputs(last, last=True)
         if draft.kind == "branch":
             return self._aliases.ports(draft, *self._borders.crossed(draft))
@@ -195,7 +204,7 @@ class Nodes:
         condition = decision.condition
         key = function_key(self._trees[frame.probe], ~frame.event)
         lines = Lines(file=key[0] if key else "", first=condition.first, last=condition.last)
-        return Branch(test=condition.test, lines=lines, taken=decision.taken)
+        return Branch(test=condition.test, lines=lines, taken=decision.taken, by=decision.by)
 
     def _unreached(self, draft: Draft) -> tuple[Unreached, ...]:
         site = draft.running
@@ -221,7 +230,7 @@ class Nodes:
 
     # Tensors --------------------------------------------------------------------------------------------------
 
-    def _tensor_node(self, tensor: TensorDraft, phase: Phase) -> Node:
+    def _tensor_node(self, tensor: TensorDraft, phase: Phase, rounds: tuple[int, ...]) -> Node:
         owner = tensor.owner
         members = tensor.operation.operation or tensor.operation.sites
         shown = members[:1] if self._sizes.alike(members) else members
@@ -238,6 +247,7 @@ class Nodes:
             label=tensor.title,
             parent=self._labels.addresses[owner],
             members=tuple(sorted(set(owner.layers))),
+            rounds=rounds,
             count=len(members),
             phase=phase,
             symbol=self.source.tensor_symbol(tensor),

@@ -23,8 +23,11 @@ def branches_of(node: Node, nodes: Mapping[str, Node]) -> tuple[Branch, ...]:
 
 
 def outcome_for(branch: Branch, node: Node) -> str | None:
-    """Which way all layers of ``node`` take the branch: ``true``, ``false``, ``both``; ``None`` if they differ."""
-    if not node.members:
-        return None
-    members = set(node.members)
-    return next((outcome for outcome, layers in branch.taken.items() if members <= set(layers)), None)
+    """Which way all of ``node`` takes the branch: ``true``, ``false``, ``both``; ``None`` if its layers differ."""
+    own = set(counted(branch, node))
+    return next((outcome for outcome, numbers in branch.taken.items() if own and own <= set(numbers)), None)
+
+
+def counted(branch: Branch, node: Node) -> tuple[int, ...]:
+    """The layers or rounds, whichever the branch counts, that ``node`` stands for."""
+    return node.rounds if branch.by == "round" else node.members

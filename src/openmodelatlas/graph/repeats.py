@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from openmodelatlas.capture.recording import Phase
 from openmodelatlas.graph.document import Repeat
+from openmodelatlas.graph.fold import VariantFold, direct_sites
 from openmodelatlas.graph.hierarchy import Draft
+from openmodelatlas.graph.naming import member_ranges
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Unresolved
@@ -21,7 +23,8 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
         return None
     if not draft.loop.merged:
         rounds = len(draft.variant.rounds) if draft.variant is not None else len(draft.loop.members[0].rounds)
-        return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=_times(str(rounds)))
+        note = _which(draft, trees) if draft.rounds else _times(str(rounds))
+        return Repeat(observed=(rounds, rounds), expression=str(rounds), of=None, note=note)
     probes = [index for index in range(len(trees)) if index != sizes.roles.true_size]
     seen = [number for member in draft.loop.members for index in probes for number in member.counts[index]]
     observed = (min(seen), max(seen))
@@ -42,6 +45,22 @@ def repeat_of(draft: Draft, trees: Sequence[Tree], sizes: Sizes, phase: Phase) -
         note = f"{chosen[1]:,} of {existing[1]:,} per token; the probes reached {observed[0]} to {observed[1]}"
         return Repeat(observed=observed, expression=None, of=existing[0], note=note)
     return Repeat(observed=observed, expression=None, of=None, note=f"depends on values; {range_seen}")
+
+
+def _which(draft: Draft, trees: Sequence[Tree]) -> str:
+    """``round 2 of 4``, with the word that this round alone hands to what it calls: ``round 1 of 2; for "sliding"``."""
+    assert draft.loop is not None
+    total = len(draft.loop.members[0].rounds)
+    note = f"round{'s' if len(draft.rounds) > 1 else ''} {member_ranges(draft.rounds)} of {total}"
+    words = {id(variant): _handed_words(variant, trees) for variant in draft.loop.variants}
+    own = words.pop(id(draft.variant)).difference(*words.values())
+    return f'{note}; for "{own.pop()}"' if len(own) == 1 else note
+
+
+def _handed_words(variant: VariantFold, trees: Sequence[Tree]) -> set[str]:
+    calls = [site for part in variant.rounds for site in direct_sites(part) if site.is_call]
+    given = (trees[site.probe].recording.calls[~site.event].arguments.values() for site in calls)
+    return {value for values in given for value in values if isinstance(value, str)}
 
 
 def _written(expression: str) -> str:

@@ -30,6 +30,7 @@ class BranchWriter:
             file=lines.file,
             lines=(lines.first, lines.last),
             taken=branch.taken,
+            by=branch.by,
             elsewhere=tuple(
                 self._neighbours.maker(node, other.address)
                 for other in self.alike(node.phase, lines)

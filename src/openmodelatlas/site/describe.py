@@ -72,7 +72,9 @@ def _describe_structure(node: Node, nodes: Mapping[str, Node]) -> str:
         text = _describe_branch(node, nodes)
     elif node.kind == "loop":
         often = f": {node.repeat.note}" if node.repeat else ""
-        text = f"A loop in the model’s code{often}.{_steps(node, nodes, ' Each round: ')}"
+        round_of = node.repeat is not None and node.repeat.note.startswith("round")
+        what = "Part of a loop" if round_of else "A loop"
+        text = f"{what} in the model’s code{often}.{_steps(node, nodes, ' Each round: ')}"
     else:
         text = f"Runs the kernel `{node.function or node.title}`, which is recorded as one operation."
     return text
@@ -112,7 +114,8 @@ def _describe_branch(node: Node, nodes: Mapping[str, Node]) -> str:
     words = {"true": ", which is true here", "false": ", which is false here", "both": ", true and false in turn here"}
     runs = _steps(node, nodes, " Here it runs: ") or f" Here nothing is computed{_renamed(node)}."
     test = one_line(branches[0].test, 100)
-    return f"Layers differ here: what runs depends on `{test}`{words.get(outcome or '', '')}.{runs}"
+    differ = f"{branches[0].by.capitalize()}s differ here"
+    return f"{differ}: what runs depends on `{test}`{words.get(outcome or '', '')}.{runs}"
 
 
 def _renamed(node: Node) -> str:

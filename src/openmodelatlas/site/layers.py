@@ -156,8 +156,8 @@ class _Fact:
 def _conditions(variant: Node, nodes: Iterable[Node]) -> Iterator[tuple[str, _Fact]]:
     for node in nodes:
         for branch in node.branches:
-            outcomes = [way for way, layers in branch.taken.items() if set(layers) & set(variant.members)]
-            if len(outcomes) == 1:
+            outcomes = [way for way, taken in branch.taken.items() if set(taken) & set(variant.members)]
+            if branch.by == "layer" and len(outcomes) == 1:
                 place = f"{branch.lines.file}:{branch.lines.first}"
                 yield place, _Fact(what=f"`{one_line(branch.test, _SHOWN_TEXT)}`", text=outcomes[0])
 

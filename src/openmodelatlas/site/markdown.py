@@ -256,12 +256,13 @@ def _of_owner(page: Page, item: PageParameter) -> str:
 
 
 def _taken(page: Page, branch: PageBranch) -> str:
-    """Which layers went which way; on pages of other kinds than branches only which way these layers went."""
-    members = set(page.layers.members)
-    own = next((outcome for outcome, layers in branch.taken.items() if members and members <= set(layers)), None)
+    """Which layers (or rounds) went which way; on pages of other kinds than branches only which way these went."""
+    own_numbers = set(page.rounds if branch.by == "round" else page.layers.members)
+    own = next((way for way, taken in branch.taken.items() if own_numbers and own_numbers <= set(taken)), None)
     if own is not None and page.kind != "branch":
         return f"{plain(own)} here"
-    return "; ".join(f"{plain(outcome)}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+    ways = ((outcome, layers_text(taken, branch.by)) for outcome, taken in branch.taken.items() if taken)
+    return "; ".join(f"{plain(outcome)}: {numbers}" for outcome, numbers in ways)
 
 
 def _value(item: PageArgument) -> str:

@@ -133,6 +133,7 @@ class PageBuilder:
                 members=node.members,
                 branches=tuple(self._branches.branch(branch, node) for branch in branches_of(node, self._nodes)),
             ),
+            rounds=node.rounds,
             same_place=self.layers.same_place(node),
             level=self.level(node),
             function=node.function,
@@ -246,12 +247,13 @@ class PageBuilder:
         return self._neighbours.crumb(address)
 
     def _count_operations(self, node: Node) -> int:
-        """Operations and kernels inside ``node``, folded ones once."""
+        """Operations and kernels inside ``node``, folded ones once; a module that is one operation is one too."""
         if not self._operations:
             # Nodes come after what encloses them, so that going backwards adds up from the inside.
             for inner in reversed(self._nodes.values()):
-                own = 1 if inner.kind in ("operation", "kernel") else 0
-                total = own + self._operations.get(inner.address, 0)
+                within = self._operations.get(inner.address, 0)
+                own = 1 if inner.kind in ("operation", "kernel") or (inner.events and not within) else 0
+                total = own + within
                 self._operations[inner.address] = total
                 if inner.parent is not None:
                     self._operations[inner.parent] = self._operations.get(inner.parent, 0) + total

@@ -173,7 +173,7 @@ def _tensor(page: Page) -> list[str]:
 def _branches(page: Page) -> list[str]:
     return [
         f"{one_line(branch.test)} ({lines_text(branch.lines)}): "
-        + "; ".join(f"{outcome}: {layers_text(layers)}" for outcome, layers in branch.taken.items() if layers)
+        + "; ".join(f"{outcome}: {layers_text(taken, branch.by)}" for outcome, taken in branch.taken.items() if taken)
         + (f"; elsewhere {', '.join(item.label for item in branch.elsewhere)}" if branch.elsewhere else "")
         for branch in page.layers.branches
     ]

@@ -188,7 +188,7 @@ class Blocks:
         runs = any(self._counts(self._nodes[address]) for address in step.children)
         way = outcome if runs else {"true": "false", "false": "true"}.get(outcome or "")
         taken = branch.taken.get(way or "", ())
-        return f" (in {few_layers(taken)})" if taken else ""
+        return f" (in {few_layers(taken, branch.by)})" if taken else ""
 
 
 def divisible(test: ast.expr | None) -> str | None:

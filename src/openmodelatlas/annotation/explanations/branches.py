@@ -11,7 +11,7 @@ from openmodelatlas.annotation.explanations.verbs import base_form, lower, past,
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.annotation.material import Drafts, Material
 from openmodelatlas.graph.document import Branch, Lines, Node, Port
-from openmodelatlas.graph.outcomes import branches_of, outcome_for
+from openmodelatlas.graph.outcomes import branches_of, counted, outcome_for
 
 _IN = {"true": "holds in", "false": "does not hold in", "both": "goes both ways in"}
 
@@ -48,12 +48,14 @@ class Branches:
 
     def _of_branch(self, node: Node, branch: Branch) -> Iterator[Statement]:
         if outcome_for(branch, node) is None:
-            ways = " and ".join(f"{_IN[way]} {few_layers(layers)}" for way, layers in branch.taken.items() if layers)
+            ways = " and ".join(
+                f"{_IN[way]} {few_layers(taken, branch.by)}" for way, taken in branch.taken.items() if taken
+            )
             yield Statement(text=f"The condition `{' '.join(branch.test.split())}` {ways}.", lines=(branch.lines,))
         instead = " instead" if self._steps(node) else ""
         for layers, steps in self._elsewhere(node, branch):
             doing = f"{_doing(layers, steps)}{instead}" if steps else _doing(layers, ["compute nothing here"])
-            text = f"{few_layers(layers)} {doing}."
+            text = f"{few_layers(layers, branch.by)} {doing}."
             yield Statement(text=f"{text[:1].upper()}{text[1:]}", lines=(branch.lines,))
 
     def _in_layer(self, node: Node) -> Iterator[Statement]:
@@ -79,14 +81,18 @@ class Branches:
         """``The layer stores the running sum, as do layers 13, 25; the other layers do not.``"""
         steps = self._steps(node)
         if not steps:
-            computing = [f"{few_layers(layers)} {_doing(layers, doing)}" for layers, doing in others if doing]
+            computing = [
+                f"{few_layers(layers, branch.by)} {_doing(layers, doing)}" for layers, doing in others if doing
+            ]
             return f"Only {' and '.join(computing)}." if computing else None
-        text = f"{'These layers' if len(node.members) > 1 else 'The layer'} {_doing(node.members, steps)}"
-        alike = sorted(set(branch.taken.get(outcome_for(branch, node) or "", ())) - set(node.members))
+        own = counted(branch, node)
+        text = f"{f'These {branch.by}s' if len(own) > 1 else f'The {branch.by}'} {_doing(own, steps)}"
+        alike = sorted(set(branch.taken.get(outcome_for(branch, node) or "", ())) - set(own))
         if alike:
-            text += f", as {_do(alike)} {few_layers(alike)}"
+            text += f", as {_do(alike)} {few_layers(alike, branch.by)}"
         for layers, doing in others:
-            whose = few_layers(layers) if doing or len(others) > 1 or len(layers) == 1 else "the other layers"
+            together = doing or len(others) > 1 or len(layers) == 1
+            whose = few_layers(layers, branch.by) if together else f"the other {branch.by}s"
             text += f"; {whose} {_doing(layers, doing) if doing else f'{_do(layers)} not'}"
         return f"{text}."
 
@@ -98,7 +104,7 @@ class Branches:
             outcome = outcome_for(branch, other)
             if outcome == own:
                 continue
-            found = (tuple(branch.taken.get(outcome or "", other.members)), self._steps(other))
+            found = (tuple(branch.taken.get(outcome or "", counted(branch, other))), self._steps(other))
             if found not in seen:
                 seen.append(found)
                 yield found
@@ -138,7 +144,7 @@ class Branches:
         lines.append(branch.lines)
         if not causes:
             return Statement(text=f"Nothing is computed here: {equal}.", lines=tuple(lines))
-        subject = layers_text(node.members)
+        subject = layers_text(counted(branch, node), branch.by)
         subject = f"{subject[:1].upper()}{subject[1:]}"
         before = self._ran_before(node, given)
         text = f"{subject} {' and '.join(causes)}{before}, so here {equal}."

@@ -191,7 +191,7 @@ class Sentences:
         ways = {"true": "false", "false": "true"}
         way = outcome if computes else ways.get(outcome or "")
         taken = conditions[0].taken.get(way or "", ())
-        return f" (in {few_layers(taken)})" if taken else ""
+        return f" (in {few_layers(taken, conditions[0].by)})" if taken else ""
 
 
 def joined(phrases: Sequence[tuple[str, str]]) -> str:

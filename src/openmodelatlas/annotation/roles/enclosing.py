@@ -71,7 +71,7 @@ def _branches(every: dict[str, Content], drafts: Drafts) -> None:
 
 def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
     draft = drafts.nodes[content.node.address]
-    test = content.node.branches[0].test
+    test, by = content.node.branches[0].test, content.node.branches[0].by
     place = content.board.regions.get(content.node.address)
     if place is not None:
         draft.title, draft.sentence, draft.role, draft.family = PLACES[place.name].found()
@@ -82,14 +82,16 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
     titles = list(dict.fromkeys(draft.title or "" for draft in chosen))
     if not titles:
         draft.title = f"Branch on `{test}`"
-        draft.sentence = f"Layers go different ways here, as `{test}` decides; no operation of its own runs."
+        draft.sentence = (
+            f"{by.capitalize()}s go different ways here, as `{test}` decides; no operation of its own runs."
+        )
         draft.role = "branch"
     elif len(titles) == 1:
         draft.title, draft.role, draft.family = titles[0], chosen[0].role, chosen[0].family
         draft.sentence = chosen[0].sentence
     elif len(titles) <= 3 and len(content.node.children) <= 2:
         draft.title = " or ".join([titles[0], *(title[:1].lower() + title[1:] for title in titles[1:])])
-        draft.sentence = "Each layer has one of them."
+        draft.sentence = f"Each {by} has one of them."
         families = {option.family for option in chosen}
         if families <= {"attention", "state"}:
             draft.label = "Attention"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from openmodelatlas.site.fields.places import Crumb, LineRange
@@ -39,23 +41,28 @@ class PageCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageBranch(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition that layers take differently.
+    """A condition that layers, or the rounds of a loop, take differently.
 
     Attributes:
         test, file, lines: the condition, and where the whole statement is.
-        taken: layer numbers (from 1) by outcome.
-        elsewhere: the nodes that this statement is in other layers.
+        taken: numbers of layers or rounds (from 1) by outcome.
+        by: what the numbers count.
+        elsewhere: the nodes that this statement is in other layers or rounds.
     """
 
     test: str
     file: str
     lines: LineRange
     taken: dict[str, tuple[int, ...]]
+    by: Literal["layer", "round"] = "layer"
     elsewhere: tuple[Crumb, ...] = ()
 
 
 class PageLayers(msgspec.Struct, frozen=True, kw_only=True):
-    """Layers the node stands for (numbered from 1), and the conditions they take differently."""
+    """Layers the node stands for (numbered from 1; empty outside layers).
+
+    Beside them stand the conditions that they, or the rounds of a loop, take differently.
+    """
 
     members: tuple[int, ...]
     branches: tuple[PageBranch, ...]

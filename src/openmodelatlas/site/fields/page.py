@@ -76,6 +76,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         code: of the function or class around the node.
         sources: the evidence, direct first.
         layers: which layers the node stands for, and their branches.
+        rounds: which rounds (from 1) it stands for, of the loop around it whose rounds are no layers and differ.
         same_place: this place in each group of layers, in order.
         level: the node whose inside the diagram beside the page shows.
         function, module, class_name: true names.
@@ -118,6 +119,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     code: PageCode | None
     sources: tuple[Evidence, ...]
     layers: PageLayers
+    rounds: tuple[int, ...] = ()
     same_place: tuple[PageSamePlace, ...]
     level: str
     function: str | None
