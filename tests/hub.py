@@ -60,6 +60,9 @@ class Hub:
         self.requests: list[str] = []
         self.delay = 0.0  # seconds before every answer
         self.status = 0  # answered to everything, if set
+        self.described: bytes | None = None  # answered, as JSON, for every description
+        self.file_status = 0  # answered for every file, if set; -1: the connection is closed
+        self.file_headers: dict[str, str] = {}  # instead of the true ones
         self.served: dict[str, bytes] = {}  # bytes served for a path, whatever the commit holds
         hub = self
 
@@ -126,6 +129,13 @@ class _Handler(BaseHTTPRequestHandler):
         if self.hub.status:
             return self.refuse(self.hub.status, "", "The server is out of order")
         parts = [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
+        if self.hub.described is not None and parts[:1] == ["api"]:
+            return self.send(200, self.hub.described, {"Content-Type": "application/json"})
+        if self.hub.file_status > 0 and "resolve" in parts:
+            return self.refuse(self.hub.file_status, "", "No file today")
+        if self.hub.file_status < 0 and "resolve" in parts:
+            self.close_connection = True
+            return None
         if parts[:2] == ["api", "models"] and len(parts) >= 4:
             return self.describe("/".join(parts[2:4]), parts[4:])
         if len(parts) >= 5 and parts[2] == "resolve":
@@ -175,7 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
         if data is None:
             return self.refuse(404, "EntryNotFound", f"{path} does not exist")
         blob = self.entry(path, repository.commits[commit].get(path, data))["oid"]
-        return self.send(200, data, {"X-Repo-Commit": commit, "ETag": f'"{blob}"', "Content-Type": "text/plain"})
+        headers = {"X-Repo-Commit": commit, "ETag": f'"{blob}"', "Content-Type": "text/plain"}
+        return self.send(200, data, headers | self.hub.file_headers)
 
     def may_read(self, repository: Repository) -> bool:
         return bool(repository.token) and self.headers.get("Authorization") == f"Bearer {repository.token}"

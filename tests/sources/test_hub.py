@@ -15,7 +15,7 @@ from openmodelatlas.errors import (
     SourceNotFoundError,
     UsageError,
 )
-from openmodelatlas.sources import hub_answers, resolve
+from openmodelatlas.sources import hub_answers, hub_fault, resolve, resolve_model
 from openmodelatlas.sources.hub import hub_source
 from tests.hub import Hub, SilentServer
 from tests.sources.samples import sample_files
@@ -261,6 +261,104 @@ def test_closed_port_and_server_error(hub: Hub, monkeypatch: pytest.MonkeyPatch)
     assert not hub_answers()
     with pytest.raises(HubUnreachableError, match="cannot be reached"):
         resolve(NAME)
+
+
+STRANGE = [
+    b"",
+    b"<html>log in first</html>",
+    b"null",
+    b"[]",
+    b"3",
+    b"{}",
+    b'{"id": "owner/sample"}',
+    *(
+        json.dumps({"id": NAME, "sha": commit, "siblings": files}).encode()
+        for commit, files in [
+            (5, []),
+            ("../../../evil", [{"rfilename": "config.json"}]),
+            ("0" * 40, [{"rfilename": 5}]),
+            ("0" * 40, [{"rfilename": None}]),
+            ("0" * 40, [{"rfilename": "config.json", "size": "big"}]),
+            ("0" * 40, [{"rfilename": "config.json", "size": 1.5}]),
+            ("0" * 40, [{}]),
+            ("0" * 40, 7),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize("answer", STRANGE)
+def test_an_answer_that_no_hub_gives_is_a_hub_out_of_reach(hub: Hub, answer: bytes) -> None:
+    hub.add(NAME, sample_files())
+    online = resolve(NAME)
+    hub.described = answer
+    with pytest.raises(HubUnreachableError, match="no hub's answer"):
+        resolve("owner/other")
+    cached = resolve(NAME)
+    assert cached.files == online.files
+    assert "no hub's answer" in cached.notes[0]
+    registered = resolve_model("kimi-k2", trust=True)
+    assert registered.source.kind == "transformers"
+    assert "no hub's answer" in registered.passed_over[0]
+    assert not hub_answers()
+
+
+@pytest.mark.parametrize(("status", "told"), [(429, "HTTP 429"), (500, "HTTP 500"), (404, "HTTP 404"), (-1, "reached")])
+def test_files_that_cannot_be_fetched_are_told_soon(hub: Hub, status: int, told: str) -> None:
+    hub.add(NAME, sample_files())
+    hub.file_status = status
+    started = time.monotonic()
+    with pytest.raises(HubUnreachableError, match=told):
+        resolve(NAME)
+    assert time.monotonic() - started < 8.0
+    hub.file_status = 0
+    assert resolve(NAME).entry == "modeling_sample.SampleForCausalLM"
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>log in first</html>", b"#" * (5 * 2**20)])
+def test_a_file_of_another_size_than_was_said_is_not_taken(hub: Hub, data: bytes) -> None:
+    hub.add(NAME, sample_files())
+    hub.served["layers.py"] = data
+    with pytest.raises(HubUnreachableError, match="is not the file"):
+        resolve(NAME)
+    hub.served.clear()
+    assert resolve(NAME).entry == "modeling_sample.SampleForCausalLM"
+
+
+@pytest.mark.parametrize("header", ["ETag", "X-Repo-Commit", "Content-Disposition", "X-Linked-Etag"])
+@pytest.mark.parametrize("value", ['"../../../../evil"', "../../../../evil", "/tmp/evil", "", "a/b"])
+def test_no_header_says_where_a_file_is_written(hub: Hub, tmp_path: Path, header: str, value: str) -> None:
+    commit = hub.add(NAME, sample_files()).branches["main"]
+    hub.file_headers[header] = value
+    source = resolve(NAME)
+    assert source.root == tmp_path / "huggingface" / "hub" / "models--owner--sample" / "snapshots" / commit
+    written = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {source.root / file.path for file in source.files} | {source.root.parent.parent / "refs" / "main"}
+
+
+def test_a_cache_that_cannot_be_written_is_no_bug(hub: Hub, tmp_path: Path) -> None:
+    hub.add(NAME, sample_files())
+    (tmp_path / "huggingface" / "hub").mkdir(parents=True)
+    (tmp_path / "huggingface" / "hub" / "models--owner--sample").write_text("no folder")
+    with pytest.raises(HubUnreachableError, match="cannot be kept in the cache"):
+        resolve(NAME)
+
+
+def test_a_hub_without_a_default_branch(hub: Hub) -> None:
+    hub.add(NAME, sample_files()).branches.clear()
+    with pytest.raises(SourceNotFoundError, match="has no default branch"):
+        resolve(NAME)
+
+
+def test_what_only_accepts_connections_or_knows_nothing_does_not_answer(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for status in (403, 404, 500):
+        hub.status = status
+        assert f"HTTP {status}" in (hub_fault() or "")
+    with SilentServer() as silent:
+        monkeypatch.setenv("HF_ENDPOINT", silent.address)
+        assert "did not answer" in (hub_fault() or "")
 
 
 def test_hub_answers(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

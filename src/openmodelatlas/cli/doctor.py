@@ -40,16 +40,17 @@ def command(as_json: bool) -> int:
 
 def check_hub() -> DoctorCheck:
     """Whether the hub answers. It is not missed where every model has a source on this machine."""
-    from openmodelatlas.sources.hub import endpoint, hub_answers, is_offline
+    from openmodelatlas.sources.hub import endpoint, hub_fault, is_offline
 
     if is_offline():
         detail = "offline mode is on (HF_HUB_OFFLINE): only what is cached can be used"
         return DoctorCheck(name="hub", ok=None, detail=detail, advice="Unset HF_HUB_OFFLINE to ask the hub.")
-    if hub_answers():
+    fault = hub_fault()
+    if fault is None:
         return DoctorCheck(name="hub", ok=True, detail=f"{endpoint()} answers")
     return DoctorCheck(
         name="hub",
         ok=None,
-        detail=f"{endpoint()} does not answer: registered models fall back to their next source",
+        detail=f"{fault.rstrip('.')}; registered models fall back to their next source",
         advice="Check the network and HF_ENDPOINT.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.sources.hub import endpoint, hub_answers, is_offline
+from openmodelatlas.sources.hub import endpoint, hub_answers, hub_fault, is_offline
 from openmodelatlas.sources.registry import MODELS, PublishedParameters, RegisteredModel, RegisteredSource
 from openmodelatlas.sources.resolve import FORMS, ResolvedModel, resolve, resolve_model
 from openmodelatlas.sources.source import Source, SourceFile, SourceKind
@@ -19,6 +19,7 @@ __all__ = [
     "SourceKind",
     "endpoint",
     "hub_answers",
+    "hub_fault",
     "is_offline",
     "resolve",
     "resolve_model",

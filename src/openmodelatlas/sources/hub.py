@@ -1,6 +1,6 @@
 """Hugging Face repositories: a revision resolved to its full hash, and its code and configuration fetched.
 
-Only ``*.py`` and ``*.json`` are fetched, through ``huggingface_hub`` and its cache; ``HF_ENDPOINT``, ``HF_TOKEN``,
+Only ``*.py`` and ``*.json`` are fetched, into the cache of ``huggingface_hub``; ``HF_ENDPOINT``, ``HF_TOKEN``,
 ``HF_HOME``, ``HF_HUB_CACHE`` and ``HF_HUB_OFFLINE`` are respected, as the environment says at the time of the call.
 """
 
@@ -12,16 +12,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from openmodelatlas.errors import HubUnreachableError, SourceError, SourceGatedError, SourceNotFoundError, UsageError
+from openmodelatlas.errors import (
+    AtlasError,
+    HubUnreachableError,
+    SourceError,
+    SourceGatedError,
+    SourceNotFoundError,
+    UsageError,
+)
 from openmodelatlas.sources.cache import (
     FULL_HASH,
     SHORT_HASH,
-    cache_folder,
     cached_snapshot,
     remember_revision,
     repository_folder,
 )
 from openmodelatlas.sources.deadline import DeadlineExceededError, within
+from openmodelatlas.sources.download import READ_SECONDS, fetch_files
 from openmodelatlas.sources.files import Selection, list_folder, select
 from openmodelatlas.sources.repository import Checkout, checkout_source
 from openmodelatlas.sources.source import Source
@@ -33,6 +40,11 @@ DOWNLOAD_SECONDS = 300.0
 """How long all files of one repository may take once the hub has answered."""
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
+
+_ASKED_FOR = "openai-community/gpt2"
+"""A repository to ask a hub for, to see whether it answers."""
+
+_NO_ANSWER = "answered with something that is no hub's answer"
 
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -63,7 +75,8 @@ def hub_source(
 
     Raises:
         UsageError: the name cannot be a repository's, or a short hash is ambiguous.
-        HubUnreachableError: no answer within ``ANSWER_SECONDS``, or offline mode, and the cache does not hold it.
+        HubUnreachableError: no answer of a hub within ``ANSWER_SECONDS``, or offline mode, and the cache does not hold
+            it.
         SourceGatedError: access to the repository is not granted.
         SourceNotFoundError: no such repository or revision, no ``config.json``, or an imported file is absent.
         HashMismatchError: a file differs from its pin.
@@ -92,63 +105,60 @@ def endpoint() -> str:
     return (os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
 
 
-def hub_answers(seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether something accepts connections at the hub's address within ``seconds``; nothing is sent."""
-    import socket
-    from urllib.parse import urlsplit
+def hub_fault(seconds: float = ANSWER_SECONDS) -> str | None:
+    """Why the hub cannot be used: it did not answer as a hub does within ``seconds``; ``None`` if it did."""
+    from huggingface_hub import HfApi
 
     if is_offline():
-        return False
-    address = urlsplit(endpoint())
-    port = address.port or (80 if address.scheme == "http" else 443)
-
-    def connect() -> None:
-        socket.create_connection((address.hostname or "", port), timeout=seconds).close()
-
+        return "Offline mode is on (HF_HUB_OFFLINE)."
+    api = HfApi(endpoint=endpoint(), library_name="openmodelatlas")
     try:
-        within(seconds, connect)
-    except (OSError, DeadlineExceededError):
-        return False
-    return True
+        _asked(_ASKED_FOR, None, seconds, lambda: _described(api.model_info(_ASKED_FOR, timeout=seconds), _ASKED_FOR))
+    except SourceError as error:
+        # That it has no such repository, or lets nobody read it, is an answer; a proxy gives no code for that.
+        response = getattr(error.__cause__, "response", None)
+        return error.what if response is None or not response.headers.get("X-Error-Code") else None
+    return None
+
+
+def hub_answers(seconds: float = ANSWER_SECONDS) -> bool:
+    """Whether the hub answers as a hub does within ``seconds``."""
+    return hub_fault(seconds) is None
 
 
 def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub import HfApi
 
     api = HfApi(endpoint=endpoint(), library_name="openmodelatlas")
-    info = _asked(repository, revision, ANSWER_SECONDS, lambda: _information(api, repository, revision))
-    commit = str(info.sha)
-    if not FULL_HASH.fullmatch(commit):
-        raise SourceError(f"The hub answered with {commit!r} for a commit hash.", where=repository)
-    selection = select((file.rfilename, file.size) for file in info.siblings or ())
+    commit, sizes = _asked(
+        repository, revision, ANSWER_SECONDS, lambda: _described(_information(api, repository, revision), repository)
+    )
+    selection = select(sizes.items())
     if not selection.paths:
         raise SourceNotFoundError(
             "The repository holds neither code nor a configuration.", where=f"{repository}@{commit[:12]}"
         )
-
-    def download() -> str:
-        shown = not are_progress_bars_disabled()
-        disable_progress_bars()
-        try:
-            folder: str = snapshot_download(
-                repository,
-                revision=commit,
-                endpoint=endpoint(),
-                cache_dir=cache_folder(),
-                allow_patterns=list(selection.paths),
-                etag_timeout=ANSWER_SECONDS,
-                library_name="openmodelatlas",
-            )
-            return folder
-        finally:
-            if shown:
-                enable_progress_bars()
-
-    root = Path(_asked(repository, commit, DOWNLOAD_SECONDS, download))
+    wanted = {path: sizes[path] for path in selection.paths}
+    root = _asked(repository, commit, DOWNLOAD_SECONDS, lambda: fetch_files(endpoint(), repository, commit, wanted))
     if revision is None or not (FULL_HASH.fullmatch(revision) or commit.startswith(revision)):
         remember_revision(repository, revision or "main", commit)
     return _checkout(repository, revision, root, selection)
+
+
+def _described(info: Any, repository: str) -> tuple[str, dict[str, int | None]]:
+    """Full hash and files with their sizes in the hub's description of a revision.
+
+    Raises:
+        HubUnreachableError: it has no such things: nothing that a hub answers.
+    """
+    files = [(file.rfilename, file.size) for file in info.siblings or ()]
+    if (
+        not isinstance(info.sha, str)
+        or not FULL_HASH.fullmatch(info.sha)
+        or not all(isinstance(path, str) and (size is None or type(size) is int) for path, size in files)
+    ):
+        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}.", where=repository)
+    return info.sha, dict(files)
 
 
 def _information(api: Any, repository: str, revision: str | None) -> Any:
@@ -195,19 +205,24 @@ def _asked(repository: str, revision: str | None, seconds: float, call: Callable
             advice="Check the spelling; for a private one set HF_TOKEN.",
         ) from error
     except errors.RevisionNotFoundError as error:
-        raise SourceNotFoundError(f"The repository has no revision {revision!r}.", where=where) from error
+        which = f"revision {revision!r}" if revision is not None else "default branch"
+        raise SourceNotFoundError(f"The repository has no {which}.", where=where) from error
     except errors.EntryNotFoundError as error:
         raise HubUnreachableError(f"A file could not be fetched: {_first_line(error)}.", where=where) from error
     except errors.HfHubHTTPError as error:
         raise _http_error(error, where) from error
     except errors.OfflineModeIsEnabled as error:
         raise HubUnreachableError("Offline mode is on (HF_HUB_OFFLINE).", where=where) from error
+    except AtlasError:
+        raise
     except Exception as error:
         package = type(error).__module__.partition(".")[0]
-        if package not in _TRANSPORT_PACKAGES and not isinstance(error, OSError):
-            raise
+        if isinstance(error, ValueError) or (package not in _TRANSPORT_PACKAGES and not isinstance(error, OSError)):
+            what = f"{endpoint()} {_NO_ANSWER}: {type(error).__name__}: {_first_line(error)}."
+            raise HubUnreachableError(what, where=where) from error
         if "Timeout" in type(error).__name__:  # the client's own deadline came a moment before ours
-            raise HubUnreachableError(f"{endpoint()} did not answer within {seconds:g} s.", where=where) from error
+            waited = min(seconds, READ_SECONDS)
+            raise HubUnreachableError(f"{endpoint()} did not answer within {waited:g} s.", where=where) from error
         raise HubUnreachableError(
             f"{endpoint()} cannot be reached: {type(error).__name__}: {_first_line(error)}.", where=where
         ) from error
