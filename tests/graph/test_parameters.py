@@ -5,13 +5,15 @@ from __future__ import annotations
 from math import prod
 
 import pytest
+import torch
+from torch import nn
 
 from openmodelatlas.graph.labels import Labels, Name
 from openmodelatlas.graph.ownership import main_layers
 from openmodelatlas.graph.parameters import parameter_key
 from openmodelatlas.shapes.dimension import Symbolic, Unresolved
 
-from .driver import Built, column, summary
+from .driver import Built, build, column, summary
 from .specimens import MODELS, specimen
 
 
@@ -154,3 +156,29 @@ def test_a_layer_that_is_called_again_counts_once():
     assert built.nodes[""].parameter_count == sum(fact.each * fact.count for fact in facts)
     group = next(node for node in built.document.nodes.values() if node.kind == "layer group")
     assert group.parameter_count == built.nodes[""].parameter_count
+
+
+def around(function):
+    def wrapper(*given):
+        return function(*given) + 1
+
+    return wrapper
+
+
+class Unseen(nn.Module):
+    """Nothing that runs is the call of a module."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(sizes["hidden_size"]))
+
+    def run(self, x):
+        return (x * self.scale).sin()
+
+    forward = around(run)
+
+
+def test_what_no_module_is_seen_to_own_is_the_models():
+    document = build(Unseen).document
+    assert {fact.owner for fact in document.parameters.values()} == {""}
+    assert document.nodes[""].parameters == ("scale",)

@@ -50,13 +50,13 @@ class Ownership:
         self._labels = labels
         self._table = table
         self._layer_list = layer_list
+        self._root = drafts[0]
         self._drafts: dict[ParameterKey, Draft] = {}
         for draft in drafts[0].walk():
             for name in labels.module_names(draft):
                 self._drafts.setdefault(parameter_key(name, layer_list), draft)
                 self._drafts.setdefault(single_key(name, layer_list), draft)
         self.owners = {key: labels.addresses[self._owner(key)] for key in table.solved}
-        self._root = drafts[0]
 
     def _owner(self, key: ParameterKey) -> Draft:
         layer, name = key
@@ -66,7 +66,8 @@ class Ownership:
             draft = self._drafts.get((layer, ".".join(parts)))
             if draft is not None:
                 return draft
-        return self._drafts.get((-1, ""), next(iter(self._drafts.values())))
+        first = next(iter(self._drafts.values()), self._root)  # the call of no module may be seen
+        return self._drafts.get((-1, ""), first)
 
     def parameters_of(self, root: Draft, flow: Flow) -> dict[Draft, tuple[str, ...]]:
         """Names of the facts of every draft below ``root``: owned by it or below it, or read by what is inside."""
