@@ -44,9 +44,74 @@ class NamedTensor(nn.Module):
         return torch.split(tensor=x, split_size_or_sections=1)[0]
 
 
+class Halves(nn.Module):
+    """Writes to one of two views of a tensor that it reads whole afterwards."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(hidden_size, 2 * hidden_size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.project(x)
+        first, second = y.chunk(2, -1)
+        first += second
+        return y.sin()
+
+
+class Renamed(nn.Module):
+    """The forward of its layers has another name, and so has its own; a hook of its own ends what it computes."""
+
+    class Layer(nn.Module):
+        def __init__(self, hidden_size: int) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(hidden_size))
+
+        def run(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.scale
+
+        forward = run
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(self.Layer(hidden_size) for _ in range(3))
+        self.shift = nn.Parameter(torch.zeros(hidden_size))
+        self.register_forward_hook(self.after)
+
+    def run(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x + self.shift
+
+    forward = run
+
+    def after(self, module: nn.Module, given: object, result: torch.Tensor) -> torch.Tensor:
+        return result.cos()
+
+
+class Closure(nn.Module):
+    """Nothing tells that the function that runs is the forward of this module."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(hidden_size))
+        self.forward = lambda x: x * self.scale
+
+
 def other_text(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
     return OtherText(hidden_size), (torch.randn(2, 5, hidden_size),)
 
 
 def named_tensor(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
     return NamedTensor(hidden_size), (torch.randn(2, 5, hidden_size),)
+
+
+def halves(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
+    return Halves(hidden_size), (torch.randn(2, 5, hidden_size),)
+
+
+def renamed(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
+    return Renamed(hidden_size), (torch.randn(2, 5, hidden_size),)
+
+
+def closure(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
+    return Closure(hidden_size), (torch.randn(2, 5, hidden_size),)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, Protocol
 
 import torch
+from torch import nn
 
 from openmodelatlas.capture.child.encode import Encoder
+from openmodelatlas.capture.child.forwards import CALL, arguments_of, known_by_call, other_forwards
 from openmodelatlas.capture.child.frames import is_model_file, is_module_file
 from openmodelatlas.capture.child.spans import RunningCode, SpanTable, is_of_its_file
 from openmodelatlas.capture.recording import Call, Phase
@@ -103,7 +106,8 @@ class CallTracer:
         layers: who is told of the calls of modules, if anyone.
     """
 
-    def __init__(self, spans: SpanTable, encoder: Encoder) -> None:
+    def __init__(self, spans: SpanTable, encoder: Encoder, modules: Sequence[nn.Module]) -> None:
+        """``modules``: all of the model, which comes first, in the order of the encoder's indices."""
         self.stack: list[RunningCall] = []
         self.calls: list[RunningCall] = []
         self.order = 0
@@ -112,7 +116,12 @@ class CallTracer:
         self.function = self.trace  # one object, so that it can be told from another's
         self._spans = spans
         self._encoder = encoder
+        self._forwards = other_forwards(modules)
+        self._known_by_call = known_by_call(modules)
         self._codes: dict[int, RunningCode | None] = {}
+        if self._known_by_call:
+            self._codes[id(CALL)] = running = RunningCode(CALL, -1, -1)
+            running.is_forward = True
         self._held: list[CodeType] = []
         self._suspended: dict[int, RunningCall] = {}
         self.layers: LayerObserver | None = None
@@ -141,8 +150,10 @@ class CallTracer:
                 self.note(OTHER_TEXT.format(code.co_qualname))
             elif code.co_name not in ATTRIBUTE_ACCESS:
                 running = self._spans.add(code)
-        elif code.co_name == "forward" and is_module_file(code.co_filename):
+        elif (code.co_name == "forward" or id(code) in self._forwards) and is_module_file(code.co_filename):
             running = RunningCode(code, -1, -1)
+        if running is not None and id(code) in self._forwards:
+            running.is_forward = True
         self._held.append(code)
         self._codes[id(code)] = running
         return running
@@ -163,6 +174,8 @@ class CallTracer:
         if running.index < 0:
             if module < 0:
                 return None
+            if running.code is CALL:
+                return self._enter_call(frame, running, module) if module in self._known_by_call else None
             frame.f_trace_lines = False
         call = self.begin("module" if module >= 0 else "function", running.code.co_name, running, module)
         call.frame = frame
@@ -173,6 +186,18 @@ class CallTracer:
         if module >= 0 and names and names[0] == running.receiver:
             names = names[1:]
         call.arguments = {name: encode(values[name], found, caches) for name in names}
+        return self._local
+
+    def _enter_call(self, frame: FrameType, running: RunningCode, module: int) -> Any:
+        """The call of a module begins with torch's code around its ``forward``."""
+        call = self.begin("module", "", running, module)
+        call.frame = frame
+        frame.f_trace_lines = False
+        values = frame.f_locals
+        given = arguments_of(values["self"], values["args"], values["kwargs"])
+        found: list[torch.Tensor] = []
+        caches = not call.inside_module
+        call.arguments = {name: self._encoder.encode(value, found, caches) for name, value in given.items()}
         return self._local
 
     def _settled_in_import(self, frame: FrameType) -> bool:

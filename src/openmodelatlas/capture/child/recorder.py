@@ -63,7 +63,7 @@ class Recorder:
             [type(module).__name__ for module in held],
         )
         self._encoder = encoder
-        self._tracer = CallTracer(self._spans, encoder)
+        self._tracer = CallTracer(self._spans, encoder, held)
         self._recorder = OperationRecorder(
             self._tracer, encoder, self._tensors, on_meta=on_meta, keep_records=keep_records
         )

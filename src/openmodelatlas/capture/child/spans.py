@@ -46,6 +46,7 @@ class RunningCode:
         index: index into ``Recording.codes``; -1 for the ``forward`` of torch's modules.
         file: index into ``Recording.files``; -1 like ``index``.
         arguments: parameter names that call records list, in order, ``self`` and ``cls`` left out.
+        is_forward: whether it is the ``forward`` of the module that is its first argument, if that is one.
         receiver: name of the first parameter, empty if there is none.
         generator: whether frames of it are suspended and resumed.
         sites: instruction offset to (index of its span, whether an operator runs there).
