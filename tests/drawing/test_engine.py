@@ -14,7 +14,7 @@ from openmodelatlas.annotation.markup import without_marks
 from openmodelatlas.drawing import engine as module
 from openmodelatlas.drawing.draw import draw
 from openmodelatlas.drawing.engine import Engine, available
-from openmodelatlas.drawing.formulas import every_latex, in_text
+from openmodelatlas.drawing.formulas import displayed, every_latex, in_text
 from openmodelatlas.errors import DrawingError
 from tests.drawing.sample import decoder
 
@@ -119,7 +119,7 @@ def known() -> Knowledge:
 
 def test_every_piece_of_latex_is_found() -> None:
     assert set(every_latex(known())) == {
-        ADD, without_marks(ADD), "s'_n", r"x_{n+1}", r"\Delta", "a=b", "V", "y", "r",
+        *displayed(ADD), without_marks(ADD), "s'_n", r"x_{n+1}", r"\Delta", "a=b", "V", "y", "r",
     }  # fmt: skip
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmodelatlas.drawing.boxes import MOST_TITLE_LINE, two_lines
 from openmodelatlas.drawing.drawing import Run
+from openmodelatlas.drawing.fitting import MOST_TITLE_LINE, two_lines
 from openmodelatlas.drawing.lettering import halves_of, latex_runs, size_runs, text_of, text_runs
 from openmodelatlas.drawing.metrics import plain_width, runs_width
 from openmodelatlas.drawing.pieces import line

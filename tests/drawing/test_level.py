@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from openmodelatlas.annotation.knowledge import Knowledge
+from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.drawing.draw import draw_levels
 from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode
 from openmodelatlas.drawing.flow import read_flow
-from tests.drawing.sample import decoder, knowledge
+from openmodelatlas.graph.document import TensorFact
+from tests.drawing.sample import HIDDEN, ONE, B, D, E, H, Sample, T, decoder, knowledge
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +145,37 @@ def test_parameters_belong_to_the_boxes_that_read_them(levels: dict[str, Drawing
 
 def test_the_same_document_gives_the_same_drawings() -> None:
     assert draw_levels(decoder(), knowledge()) == draw_levels(decoder(), knowledge())
+
+
+def test_a_box_of_several_outputs_shows_what_is_read_on() -> None:
+    sample = Sample()
+    sample.add("", "model")
+    sample.inputs["x"] = TensorFact(shape=HIDDEN, dtype="bfloat16", value_note="not kept")
+    sample.box("split", {"x": "x"}, (B, ONE), gives="unread", kind="operation")
+    for name, shape in (("keys", (B, T, H, E)), ("values", (B, T, D))):
+        sample.tensor(f"split/{name}", "split", shape, name)
+        sample.leave("split", name, f"split/{name}")
+    sample.box("late", {"x": "split/values"}, kind="operation")
+    sample.box("later", {"x": "split/keys"}, kind="operation")
+    known = Knowledge(nodes={"split": NodeKnowledge(symbols={"split/keys": "k", "split/output": "u"})})
+
+    for knowledge_of_it, text in ((known, "k and 1 more"), (Knowledge(), "keys and 1 more")):
+        box = named(draw_levels(sample.document(), knowledge_of_it)[""], "split")
+        assert box.formula is not None
+        assert box.shape is not None
+        assert (box.formula.text, box.shape.text) == (text, "[B, T, h, dh]")
+
+
+def test_what_enters_has_the_shape_in_which_it_comes_in() -> None:
+    sample = Sample()
+    sample.add("", "model")
+    sample.inputs["x"] = TensorFact(shape=HIDDEN, dtype="bfloat16", value_note="not kept")
+    normed = sample.box("norm", {"x": "x"}, kind="operation")
+    sample.box("view", {"x": normed}, (B, T, H, E), kind="operation", plumbing=True, function="torch.Tensor.view")
+    sample.box("attention", {"x": (normed, ("view",))})
+    sample.box("attention/mix", {"x": (normed, ("view",))}, kind="operation")
+
+    entering = named(draw_levels(sample.document(), Knowledge())["attention"], normed, "input")
+
+    assert entering.shape is not None
+    assert entering.shape.text == "[B, T, h, dh]"

@@ -116,7 +116,7 @@ def line(atlas: Atlas, node: Node, writer: DimensionWriter) -> Text:
     gives = shapes(atlas, node, writer)
     if gives:
         more = f" and {len(gives) - 1} more" if len(gives) > _MOST_SHAPES else ""
-        text.append(f"  {gives[-1] if more else ' '.join(gives)}{more}", "cyan")
+        text.append(f"  {gives[0] if more else ' '.join(gives)}{more}", "cyan")
     text.append(f"  {node.address or node.kind}", "dim")
     return text
 

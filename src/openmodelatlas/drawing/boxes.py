@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.drawing.drawing import Run
+from openmodelatlas.drawing.fitting import MOST_TITLE, two_lines, within
 from openmodelatlas.drawing.flow import Flow
-from openmodelatlas.drawing.lettering import halves_of, joined, latex_runs, text_of, text_runs
+from openmodelatlas.drawing.lettering import latex_runs, text_of, text_runs
 from openmodelatlas.drawing.level import Box, Level, Stream
-from openmodelatlas.drawing.metrics import runs_width
-from openmodelatlas.drawing.pieces import BODY, CODE, TITLE, Line, Piece, line
+from openmodelatlas.drawing.pieces import BODY, CODE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
 from openmodelatlas.graph.document import Document, Node
 from openmodelatlas.graph.outcomes import counted
 from openmodelatlas.shapes.dimension import Dimension
-
-MOST_TITLE = 190.0
-"""Width of a title beyond which it goes on in a second line."""
-
-MOST_TITLE_LINE = 226.0
-"""Width of each line of a title that takes two."""
 
 MOST_NOTE = 240.0
 MOST_FORMULA = 210.0
@@ -52,9 +45,6 @@ CLOSER_GAP = 6.0
 MARK_WIDTH, MARK_HEIGHT = 24.0, 13.0
 LABEL_GAP = 7.0
 """From a line to its label."""
-
-_OMITTED = (Run("… "),)
-"""Stands for words within a title."""
 
 
 class BoxWriter:
@@ -141,7 +131,7 @@ class BoxWriter:
         if badge is not None:
             lines["badge"] = line([Run(badge)], BODY, bold=True)
         given = self._given(level, box, node)
-        formula = self._formula(node, given)
+        formula = self._formula(node, given, self._others(level, box))
         if formula is not None:
             lines["formula"] = formula
         if node.kind == "branch" and node.branches:
@@ -154,12 +144,19 @@ class BoxWriter:
         return lines
 
     def _given(self, level: Level, box: Box, node: Node) -> str | None:
-        """The tensor that a box gives to others on the level; its first output if it gives them nothing."""
-        streams = [stream for stream in level.streams if stream.origin == box.index]
-        given = next(
-            (stream.tensor for stream in streams if any(stream.kind(use) != "state" for use in stream.uses)), None
-        )
-        return given or next((port.tensor for port in node.outputs), None)
+        """The tensor that a box gives to others on the level; its first output if it gives them nothing.
+
+        Of several it is what goes along the spine, else the first that the node itself names.
+        """
+        read = _read_on(level, box)
+        spine = next((tensor for tensor, is_spine in read.items() if is_spine), None)
+        named = [port.tensor for port in node.outputs]
+        first = next((tensor for tensor in named if tensor in read), None)
+        return spine or first or next(iter([*read, *named]), None)
+
+    def _others(self, level: Level, box: Box) -> int:
+        """How many more tensors a box gives to others on the level."""
+        return max(0, len(_read_on(level, box)) - 1)
 
     def _short_title(self, node: Node, around: Node) -> str:
         title = _one_line(self.title(node.address))
@@ -170,37 +167,41 @@ class BoxWriter:
             return title.partition(", if ")[0]
         return title
 
-    def _formula(self, node: Node, given: str | None) -> Line | None:
+    def _formula(self, node: Node, given: str | None, others: int) -> Line | None:
         """The node's formula if it goes on one line, else the symbol of what it gives, whose shape is shown too."""
         known = self._knowledge.get(node.address)
-        if known is None:
-            return None
-        formulas = known.formulas[:1] if self.opens(node.address) else known.formulas  # others are of what is inside
-        for latex in [*(formula.latex for formula in formulas), *self._output_symbols(node, given)]:
-            runs = latex_runs(latex)
-            if runs is None:
-                continue
-            made = line(runs, 12.0)
-            if made.width <= MOST_FORMULA:
-                return Line(made.runs, made.size, made.width, latex=latex)
-        return None
+        formulas = () if known is None else known.formulas
+        if self.opens(node.address):
+            formulas = formulas[:1]  # others are of what is inside
+        for latex in (formula.latex for formula in formulas):
+            made = self._set(latex)
+            if made is not None:
+                return made
+        more = [Run(f" and {others} more")] if others else []
+        symbol = None if known is None or given is None else known.symbols.get(given)
+        made = None if symbol is None else self._set(symbol, more)
+        if made is None and more:
+            name = next((port.name for port in node.outputs if port.tensor == given), "output")
+            return line([Run(name, "code"), *more], 12.0, most=MOST_FORMULA)
+        return made
 
-    def _output_symbols(self, node: Node, given: str | None) -> list[str]:
-        known = self._knowledge.get(node.address)
-        if known is None:
-            return []
-        tensors = sorted((port.tensor for port in node.outputs), key=lambda tensor: tensor != given)
-        return [known.symbols[tensor] for tensor in tensors if tensor in known.symbols]
+    def _set(self, latex: str, more: Sequence[Run] = ()) -> Line | None:
+        """LaTeX as a line, if it fits on one."""
+        runs = latex_runs(latex)
+        made = None if runs is None else line([*runs, *more], 12.0)
+        if made is None or made.width > MOST_FORMULA:
+            return None
+        return Line(made.runs, made.size, made.width, latex=latex)
 
     def _terminal_lines(self, level: Level, box: Box) -> dict[str, Line]:
         lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_TITLE)}
         if not box.tensors or len(box.tensors) == 1:
-            shape = self.shape(box.address)
+            shape = self.shape(box.received or box.address)
             if shape is not None:
                 lines["shape"] = shape
         note = self._origin_text(level.node, box)
         if note:
-            lines["note"] = _within(note, BODY, MOST_NOTE)
+            lines["note"] = within(note, BODY, MOST_NOTE)
         return lines
 
     def row(self, level: Level, box: Box) -> Piece:
@@ -282,47 +283,6 @@ class BoxWriter:
         return (node.function or node.title).rpartition(".")[2].strip("_") or node.title
 
 
-@lru_cache(maxsize=4096)
-def two_lines(title: str) -> Mapping[str, Line]:
-    """A title on one line or two; a longer one loses words before its last ones, which tell it from others."""
-    runs = text_runs(title)
-    whole = line(runs, TITLE, bold=True)
-    if whole.width <= MOST_TITLE:
-        return {"title": whole}
-    halves = [(line(a, TITLE, bold=True), line(b, TITLE, bold=True)) for a, b in halves_of(runs)]
-    evenly = min(halves, key=_wider, default=None)
-    if evenly is not None and _wider(evenly) <= MOST_TITLE_LINE:
-        return {"title": evenly[0], "title_end": evenly[1]}
-    starts = [first for first, _ in halves if first.width <= MOST_TITLE_LINE]
-    ends = [end for _, end in halves if end.width <= MOST_TITLE_LINE - runs_width(_OMITTED, TITLE, bold=True)]
-    if not starts or not ends:  # words that are wider than a line
-        return {"title": line(runs, TITLE, bold=True, most=MOST_TITLE)}
-    first, second = starts[-1], line(joined([*_OMITTED, *ends[0].runs]), TITLE, bold=True)
-    first = Line(first.runs, first.size, first.width, full=text_of(runs))
-    return {"title": first, "title_end": second}
-
-
-def _within(text: str, size: float, most: float) -> Line:
-    """A text on one line; a wider one loses words in its middle, since the last ones tell it from others."""
-    whole = line([Run(text)], size)
-    if whole.width <= most:
-        return whole
-    blanks = [place for place, sign in enumerate(text) if sign == " "]
-    ends = [text[place:] for place in blanks if runs_width([Run(text[place:])], size) <= most / 2]
-    if not ends:
-        return line([Run(text)], size, most=most)
-    rest = f" …{ends[0]}"
-    starts = [text[:place] for place in blanks if runs_width([Run(text[:place] + rest)], size) <= most]
-    if not starts:
-        return line([Run(text)], size, most=most)
-    made = line([Run(starts[-1] + rest)], size)
-    return Line(made.runs, made.size, made.width, full=text)
-
-
-def _wider(pair: tuple[Line, Line]) -> float:
-    return max(each.width for each in pair)
-
-
 def _stacked(lines: dict[str, Line], *, opens: bool) -> Piece:
     """Lines one below the other; the badge stands beside the title."""
     tops: dict[str, float] = {}
@@ -347,6 +307,16 @@ def _stacked(lines: dict[str, Line], *, opens: bool) -> Piece:
         width = max(width, taken)
         y += lines[name].height
     return Piece(max(LEAST_WIDTH, round(width + 2 * SIDE)), round(y + ABOVE_TEXT), lines, tops)
+
+
+def _read_on(level: Level, box: Box) -> dict[str, bool]:
+    """The tensors that a box gives to others on the level, state aside, and whether the spine runs along each."""
+    streams = [stream for stream in level.streams if stream.origin == box.index]
+    return {
+        stream.tensor: any(use.spine for use in stream.uses)
+        for stream in streams
+        if any(stream.kind(use) != "state" for use in stream.uses)
+    }
 
 
 def badge_text(node: Node, around: Node) -> str | None:

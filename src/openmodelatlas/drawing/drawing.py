@@ -61,7 +61,7 @@ class DrawnText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         size: font size.
         full: what the text was before it was cut to fit, else ``None``.
         middle: whether it is centred in its box; else it starts at the left.
-        latex: LaTeX that the text stands for (a key of ``Drawings.formulas``), else ``None``.
+        latex: LaTeX of the formula or symbol that the text is, else ``None``.
         tensor: for shapes, the tensor whose shape it is: its address or the true name of a parameter; the box has room
             for the shape in numbers too.
         axes: its axes.

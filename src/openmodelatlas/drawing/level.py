@@ -26,6 +26,7 @@ class Box:
         role: as in the drawing.
         address: of the node, or of the tensor (or true name of the parameter) that enters or leaves.
         name: for what enters or leaves, what the code calls it.
+        received: for what enters, the tensor that the plumbing on its way here makes of it; empty if there is none.
         source: for what enters, address of the node it comes from, ``None`` if it comes from outside the model.
         state: whether it is state of another phase; ``tensors`` are all of it.
         tensors: what it stands for if it is more than one tensor.
@@ -36,6 +37,7 @@ class Box:
     role: Literal["node", "input", "output", "addition"]
     address: str
     name: str = ""
+    received: str = ""
     source: str | None = None
     state: bool = False
     tensors: tuple[str, ...] = ()
@@ -246,6 +248,8 @@ class _Reader:
         if box is None:
             name = next((given.name for given in self.node.inputs if given.tensor == port.tensor), port.name)
             box = self._box("input", port.tensor, name=name, source=self.flow.producer(port.tensor))
+            made = [given.tensor for step in outside[-1:] for given in self.flow.document.nodes[step].outputs]
+            box.received = made[0] if len(made) == 1 else ""
             self.terminals[key] = box
         return box
 
