@@ -6,6 +6,7 @@ them; operations, branches, loops, functions and tensors take the words of their
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,9 @@ KEPT_KINDS = frozenset(["model", "phase", "layer group", "module"])
 LONGEST = 60
 """Characters of a segment, numbers apart."""
 
-_LEFT_OUT = frozenset(["the", "a", "an"])
+_ARTICLE = re.compile(r"(?:^(?:The|An?)|(?<= )(?:the|an?)) ")
+"""Articles, which segments leave out; a name such as ``A_log`` or ``A`` is none."""
+
 _AT = " @ "
 
 
@@ -67,8 +70,8 @@ def _segment(node: Node, knowledge: Knowledge) -> str | None:
     known = knowledge.nodes.get(node.address)
     if node.kind in KEPT_KINDS or known is None or not (known.label or known.title):
         return None
-    words = slug(known.label or known.title or "").split("-")
-    kept = [word for word in words if word not in _LEFT_OUT] or words
+    title = known.label or known.title or ""
+    kept = slug(_ARTICLE.sub("", title) or title).split("-")
     while len(kept) > 1 and len("-".join(kept)) > LONGEST:
         kept.pop()
     return "-".join(kept)[:LONGEST].strip("-")

@@ -40,6 +40,7 @@ class Board:
         anchors: addresses of operations by what they prove, such as ``attention`` for a mix of values.
         regions: places that a branch takes in general, by its address.
         parts: which part a tensor is (``first half``), and of what.
+        rounds: what a tensor is that rounds of one loop make of several kinds, by who reads which, and the tensor.
     """
 
     def __init__(self, view: View) -> None:
@@ -51,6 +52,7 @@ class Board:
         self.anchors: dict[str, list[str]] = {}
         self.regions: dict[str, Place] = {}
         self.parts: dict[str, tuple[str, str]] = {}
+        self.rounds: dict[tuple[str, str], str] = {}
 
     def kind(self, tensor: str | None) -> str | None:
         """What a tensor is: its own finding, else that of what it was before the plumbing."""
@@ -101,7 +103,7 @@ class Board:
         if word in ("multiply", "divide", "add", "subtract"):
             if len(features) == 1:
                 return tuple(features)
-            rank = {tensor: _width(view, tensor) for tensor in features}
+            rank = {tensor: _width(view, view.arriving(address, inputs.index(tensor))) for tensor in features}
             widest = max(rank.values(), default=0)
             wide = [tensor for tensor in features if rank[tensor] == widest]
             if word in ("multiply", "divide"):

@@ -94,13 +94,25 @@ def _kinds(board: Board, maker: str, kind: str) -> tuple[str, str]:
     """
     view, word = board.view, board.view.word(maker)
     if word in ("softplus", "clamp"):
-        sized = kind == "step size" or len(view.readers(view.output(maker) or "")) > 1
+        sized = kind == "step size" or len(_readers(board, view.output(maker) or "")) > 1
         return ("step size", "step size") if sized else ("forget gate", "forget gate")
     if word in ("sigmoid", "log", "log1p"):  # a softplus that is written out ends in a logarithm
         return "forget gate", "forget gate"
     if word == "where":
         return "forget gate" if kind == "log decay" else kind, "forget gate" if kind == "log decay" else kind
     return kind, kind
+
+
+def _readers(board: Board, tensor: str) -> set[str]:
+    """What computes with a tensor, also after it was moved."""
+    view, found, pending = board.view, set[str](), [tensor]
+    for current in pending:
+        for reader in view.readers(current):
+            if view.word(reader) in MOVING and view.word(reader) not in ("cat", "stack", "copy", "setitem"):
+                pending.extend(view.outputs(reader))
+            else:
+                found.add(reader)
+    return found
 
 
 def _bound(board: Board, features: list[str]) -> str:

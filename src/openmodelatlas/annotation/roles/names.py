@@ -7,6 +7,7 @@ from functools import cached_property
 
 from openmodelatlas.annotation.formulas.scaling import Scaling
 from openmodelatlas.annotation.roles.board import Board
+from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
 from openmodelatlas.catalogue.entry import Family
 from openmodelatlas.graph.naming import capital
@@ -56,7 +57,7 @@ class Names:
 
     def kind(self, tensor: str | None) -> str | None:
         """What a tensor is, seen from the node that is being named."""
-        kind = self.board.kind(tensor)
+        kind = self.board.rounds.get((self.at, self.board.view.root(tensor or ""))) or self.board.kind(tensor)
         if kind in INCOMING and tensor is not None:
             view = self.board.view
             group = view.group_of(self.at) if self.at in view.nodes else None
@@ -76,13 +77,22 @@ class Names:
             part, source = board.parts.get(board.view.root(tensor), ("", ""))
             return f"{part} of the {noun}" if part and board.kind(source) == board.kind(tensor) else noun
         parameter = board.view.parameter_of(tensor) if board.view.is_weight(tensor) else None
-        if parameter is not None:
+        phrase = self.phrases.get(tensor) or self.phrases.get(board.view.root(tensor))
+        if parameter is not None and (phrase is None or not self._computed(tensor)):
             return parameter_noun(board, parameter)
-        for candidate in (tensor, board.view.root(tensor)):
-            phrase = self.phrases.get(candidate)
-            if phrase is not None:
-                return phrase
-        return "features"
+        return phrase or "features"
+
+    def _computed(self, tensor: str) -> bool:
+        """Whether a tensor that comes from parameters alone has other values than they: an exponential, a sum."""
+        view = self.board.view
+        for _ in range(12):
+            maker = view.made_by(tensor)
+            if maker is None or not view.inputs(maker):
+                return False
+            if view.word(maker) not in MOVING:
+                return True
+            tensor = view.inputs(maker)[0]
+        return False
 
     def stem(self, tensor: str | None) -> str:
         """What a tensor is called before another noun."""

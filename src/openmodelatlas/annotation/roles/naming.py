@@ -115,6 +115,10 @@ def _fields(names: Names, address: str, place: Place) -> dict[str, str]:
         "Verb": "Divide" if word == "divide" else "Multiply",
         "k": count_text(node.arguments, node.published, ("1", "k")) if word == "topk" else "",
         "n": _last_size(names, place.x),
+        **_groups(
+            count_text(node.arguments, node.published, ("1", "k")) if word == "topk" else "", _last_size(names, place.x)
+        ),
+        "for": _biased(names, address) if place.name == "expert bias" else "",
         "weight": weight,
         "Weight": capital(weight),
         "general": general,
@@ -236,6 +240,27 @@ def _listed(items: Mapping[str, Any]) -> str:
     return ", ".join(items)
 
 
+def _groups(kept: str, of: str) -> dict[str, str]:
+    """How groups are kept: where all are, the choice changes nothing."""
+    if kept and kept == of:
+        which = "only group" if kept == "1" else f"{kept} groups, which are all"
+        none = "there is no other" if kept == "1" else "there are no others"
+        return {"Groups": f"Keep the {which}", "groups": f"Choose the {which}: {none}, so that nothing is left out."}
+    best = "group with the best score" if kept == "1" else f"{kept} groups with the best scores"
+    return {"Groups": f"Keep the best {kept} of {of} groups", "groups": f"Choose the {best}."}
+
+
+def _biased(names: Names, address: str) -> str:
+    """What the bias of an expert is added to."""
+    view = names.board.view
+    output = view.output(address)
+    for reader in view.readers(output) if output is not None else ():
+        others = [tensor for tensor in view.inputs(reader) if view.root(tensor) != view.root(output or "")]
+        if view.word(reader) == "add" and len(others) == 1 and names.kind(others[0]) is not None:
+            return f" for the {names.noun(others[0])}"
+    return ""
+
+
 def _last_size(names: Names, tensor: str | None) -> str:
     shape = names.board.view.shape(tensor) if tensor is not None else ()
     if not shape:
@@ -263,13 +288,18 @@ def number_text(arguments: Mapping[str, Any], published: Mapping[str, Any]) -> s
         if isinstance(value, Mapping):
             inner = value.get("value")
             if isinstance(inner, (int, float)) and not isinstance(inner, bool):
-                return f"{inner:.6g}"
+                return _signed(inner)
             if "probe" in value or "size" in value:
                 return "a constant"
             continue
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return f"{value:.6g}"
+            return _signed(value)
     return "a constant"
+
+
+def _signed(value: float) -> str:
+    """A number with the sign of a negative one that is printed."""
+    return f"−{-value:.6g}" if value < 0 else f"{value:.6g}"
 
 
 def count_text(arguments: Mapping[str, Any], published: Mapping[str, Any], keys: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from openmodelatlas.annotation.roles.board import Place
 from openmodelatlas.annotation.roles.names import Names, their
+from openmodelatlas.graph.document import Node
 from openmodelatlas.shapes.dimension import Constant
 
 LONGEST = 6
@@ -42,7 +43,14 @@ def phrases(names: Names, address: str, place: Place) -> dict[str, str]:
         "kept": _KEPT.get((word, _diagonal(names, address)), "that the mask allows"),
         "lines": _lines(names, address, place),
         "softplus": _softplus(names, address, place),
+        "filler": "" if names.noun(place.x) == names.noun(place.y) else f" with the {names.noun(place.y)}",
+        "over": over_positions(names.board.view.nodes[address]),
     }
+
+
+def over_positions(node: Node) -> str:
+    """Over which positions a recurrence runs: a decode step has one."""
+    return "for the new position" if node.phase == "decode" else "over all positions"
 
 
 def exact(names: Names, tensor: str | None) -> str:

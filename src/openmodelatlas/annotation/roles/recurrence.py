@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.roles.board import Board, is_exponential
 from openmodelatlas.annotation.roles.decay import find_cumulative, mark_chain, name_decay, through_moves
+from openmodelatlas.shapes.dimension import Constant, Dimension
 
 PRODUCTS = frozenset(["matmul", "einsum", "bmm"])
 
@@ -290,3 +291,32 @@ def _written(board: Board, written: str, errors: list[str]) -> None:
     if errors:
         board.mark(values, "correction")
         board.spread(keys, "keys")
+    else:
+        _outer(board, maker)
+
+
+def _outer(board: Board, write: str) -> None:
+    """An input matrix times the inputs, one of them scaled by the step: ends of an axis say which is which.
+
+    The inputs stand for one column of the state, so that their last axis has size one.
+    """
+    view = board.view
+    sides = {
+        _is_one(view.shape(view.arriving(write, number))[-1:]): tensor
+        for number, tensor in enumerate(view.inputs(write))
+    }
+    if len(sides) < 2:
+        return
+    for last_is_one, tensor in sides.items():
+        kind = "state input" if last_is_one else "input matrix"
+        board.spread(tensor, kind)
+        maker = view.made_by(tensor)
+        if maker is None or view.word(maker) != "multiply":
+            continue
+        others = [other for other in view.inputs(maker) if board.kind(through_moves(board, other)) != "step size"]
+        if len(others) == 1 and len(view.inputs(maker)) == 2:
+            board.spread(others[0], kind)
+
+
+def _is_one(sizes: tuple[Dimension, ...]) -> bool:
+    return all(isinstance(size, Constant) and size.value == 1 for size in sizes)

@@ -77,8 +77,48 @@ def _scanned(board: Board, product: str, decayed: str, mixing: str) -> None:
             if view.word(reader) in MIXES and reader != mixing:
                 board.place(reader, "scan write", x=tensor)
                 board.mark(view.output(reader), "state")
-    board.spread(reading, "output matrix")
-    board.spread(writing, "input matrix")
+    if view.root(reading) != view.root(writing) or not _told_by_rounds(board, product):
+        board.spread(reading, "output matrix")
+        board.spread(writing, "input matrix")
+
+
+def _told_by_rounds(board: Board, product: str) -> bool:
+    """Two matrices that went through one loop, a round each, are one tensor: what code calls them tells them apart."""
+    view = board.view
+    reading, writing = view.ports(product)
+    kinds = {reading.name: "output matrix", writing.name: "input matrix"}
+    current, between = view.root(reading.tensor), list[str]()
+    sources, rounds = tuple[str, ...](), ""
+    for _ in range(12):
+        maker = view.producer(current)
+        if maker is None or len(board.carries(maker)) != 1:
+            return False
+        between.append(current)
+        port = view.ports(maker)[0]
+        if port.others:
+            sources = (port.tensor, *port.others)
+            rounds = maker
+            break
+        current = view.root(port.tensor)
+    called = {_called(board, source): source for source in sources}
+    if set(called) != set(kinds):
+        return False
+    board.rounds[rounds, view.root(sources[0])] = "input and output matrices"
+    for tensor in between:
+        board.mark(tensor, "input and output matrices")
+    for variable, source in called.items():
+        board.spread(source, kinds[variable])
+    for reader in view.readers(between[0]):
+        read = [port.name for port in view.ports(reader) if view.root(port.tensor) == between[0]]
+        if len(read) == 1 and read[0] in kinds:
+            board.rounds[reader, between[0]] = kinds[read[0]]
+    return True
+
+
+def _called(board: Board, tensor: str) -> str:
+    """What the code calls a tensor; empty where it has no name."""
+    fact = board.view.fact(tensor)
+    return (fact.variable or "") if fact is not None else ""
 
 
 def flow_states(board: Board) -> None:

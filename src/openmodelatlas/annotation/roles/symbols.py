@@ -5,7 +5,9 @@ from __future__ import annotations
 from openmodelatlas.annotation.material import Drafts
 from openmodelatlas.annotation.roles.board import Board
 from openmodelatlas.annotation.roles.scopes import Scopes
+from openmodelatlas.annotation.roles.view import MOVING
 from openmodelatlas.annotation.roles.vocabulary import KINDS
+from openmodelatlas.annotation.roles.vocabulary import PARTS as PARTS_OF
 
 STREAM = {"block output": "x_n", "next running sum": "s_n", "embedding": "x_n", "stored sums": "S_n"}
 
@@ -100,6 +102,10 @@ def give_symbols(board: Board, drafts: Drafts) -> None:
     for group in view.leaf_groups:
         _layer_inputs(board, drafts, group)
     _streams(board, drafts)
+    for (address, tensor), kind in board.rounds.items():
+        symbol = KINDS[kind].symbol
+        if symbol is not None and kind not in PARTS_OF:
+            drafts.nodes[address].symbols[tensor] = symbol
 
 
 def _symbol_of(board: Board, address: str, tensor: str) -> str | None:
@@ -168,10 +174,18 @@ def _parameters(board: Board, drafts: Drafts) -> None:
 
 
 def _symbol(board: Board, drafts: Drafts, tensor: str, symbol: str) -> None:
-    parameter = board.view.parameter_of(tensor)
-    if parameter is not None:
-        drafts.tensor_symbols.setdefault(parameter, symbol)
-        drafts.tensor_symbols.setdefault(tensor, symbol)
+    """Of a parameter; what is computed from it alone (one plus a stored gain) is another tensor, with a prime."""
+    view = board.view
+    parameter = view.parameter_of(tensor)
+    if parameter is None:
+        return
+    own = drafts.tensor_symbols.setdefault(parameter, symbol)
+    maker = view.made_by(tensor)
+    if maker is not None and view.word(maker) not in MOVING:
+        if drafts.tensor_symbols.get(tensor, own) == own:
+            drafts.tensor_symbols[tensor] = f"{{{own}}}'" if "^" in own or "'" in own else f"{own}'"
+        return
+    drafts.tensor_symbols.setdefault(tensor, symbol)
 
 
 def _layer_inputs(board: Board, drafts: Drafts, group: str) -> None:

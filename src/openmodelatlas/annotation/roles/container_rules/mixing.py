@@ -69,6 +69,13 @@ def mixer(content: Content) -> Found | None:
             "state-space mixer",
             "state",
         )
+    if content.node.phase == "decode":
+        return (
+            "State-space step",
+            "Decay the state, write the new position to it, and read it.",
+            "state-space scan",
+            "state",
+        )
     return "State-space scan", "Run the decaying state over all positions.", "state-space scan", "state"
 
 

@@ -133,7 +133,5 @@ PLACES: dict[str, Wording] = {
     "slice to fill": Wording(
         "Part of the {x} to fill", "Take the part of the {x} to copy into.", "part of the {x} to fill", "room", None
     ),
-    "copied in": Wording(
-        "Copy into the {x}", "Copy the {y} into their place in the {x}.", "{x}", "joining in place", None
-    ),
+    "copied in": Wording("Copy into the {x}", "Fill a part of the {x}{filler}.", "{x}", "joining in place", None),
 }

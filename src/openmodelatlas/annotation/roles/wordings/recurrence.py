@@ -44,14 +44,14 @@ PLACES: dict[str, Wording] = {
     ),
     "delta kernel": Wording(
         "Delta rule",
-        "Run the gated delta rule over all positions in one kernel.",
+        "Run the gated delta rule {over} in one kernel.",
         "mixed values",
         "recurrence kernel",
         "state",
     ),
     "linear attention kernel": Wording(
         "Linear attention",
-        "Run linear attention over all positions in one kernel.",
+        "Run linear attention {over} in one kernel.",
         "mixed values",
         "recurrence kernel",
         "state",

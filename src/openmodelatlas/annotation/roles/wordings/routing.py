@@ -36,8 +36,8 @@ PLACES: dict[str, Wording] = {
         "Score the groups", "Add up the best scores of each group.", "group scores", "group scores", "routing"
     ),
     "choose groups": Wording(
-        "Keep the best {k} of {n} groups",
-        "Choose the {k} groups with the best scores.",
+        "{Groups}",
+        "{groups}",
         "chosen groups",
         "group choice",
         "routing",
@@ -293,9 +293,9 @@ PLACES: dict[str, Wording] = {
         "routing",
     ),
     "expert bias": Wording(
-        "Bias of this expert",
-        "Pick the bias of this expert from those of all.",
-        "bias of this expert",
+        "Bias of this expert{for}",
+        "Pick the bias of this expert{for} from those of all.",
+        "bias of this expert{for}",
         "expert weights",
         "feed-forward",
     ),
