@@ -66,10 +66,15 @@ def name_arguments(function: str, arguments: Mapping[str, Any]) -> dict[str, Any
     return _by_name(entry[0].split(), arguments) if entry is not None else dict(arguments)
 
 
+_INFINITE = ({"float": "inf"}, {"float": "-inf"})
+
+
 def _fill(template: str, named: Mapping[str, Any], axes: Sequence[str]) -> str:
     """The sentence with its arguments, ``_ABSENT`` in place of those that are not there."""
 
     def fill(match: re.Match[str]) -> str:
+        if match[1] in ("min", "max") and named.get(match[1]) in _INFINITE:  # it bounds nothing
+            return _ABSENT
         return _formatted(named.get(match[1]), match[2], axes) or _ABSENT
 
     def optional(match: re.Match[str]) -> str:

@@ -148,6 +148,12 @@ class Constants:
             text = f"`{spoken}` is {value}: {self._origin_text(origin)}."
             if origin.expression is None:  # the very value of the key
                 text = text.replace(f"` = {value}", "`", 1)
+                if tuple(origin.keys) == (name,):
+                    defaults = name in self._document.configuration_defaults
+                    says = (
+                        "by default of the configuration class" if defaults else "as the published configuration says"
+                    )
+                    text = f"`{spoken}` is {value}, {says}."
             yield Statement(text=text, lines=origin.lines)
         # What another function computes is no origin; the value stands among the attributes.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,9 @@ from openmodelatlas.graph.document import Lines, Node
 _SYMBOL = re.compile(r"<([A-Za-z_]\w*)>")
 _FUNCTION = re.compile(r"\\operatorname\{(\w+)\}")
 _PLAIN = frozenset({"softmax", "SiLU", "GELU", "softplus", "clip", "top", "Diag"})
+LOWEST = {-65504.0: "float16", -3.3895313892515355e38: "bfloat16", -3.4028234663852886e38: "float32"}
+"""Numbers that code takes from an element type, which is what they are and not what they amount to."""
+
 _NUMBER = re.compile(r"(?<![\w}^\\]){([A-Za-z_]\w*)}")
 
 
@@ -72,6 +76,8 @@ def _attach(
     draft = drafts.nodes[node.address]
     order = sorted(found, key=lambda identifier: identifier != main)
     symbols = {**drafts.tensor_symbols, **draft.symbols}  # what the page itself calls a tensor comes first
+    ports = (port.tensor for port in (*node.inputs, *node.outputs) if port.tensor in symbols)
+    page = {tensor: symbols[tensor] for tensor in ports} | draft.symbols
     noted: set[tuple[str | None, Any]] = set()
     for identifier in order:
         mechanism, places = catalogue.mechanisms[identifier], found[identifier]
@@ -79,7 +85,7 @@ def _attach(
             draft.mechanisms.append(identifier)
             continue
         if node.kind != "operation" or len(places[0].fit.operations) > 1:  # else the operation's own formula says it
-            draft.formulas.extend(formulas_of(flow, mechanism, places, symbols, draft.symbols))
+            draft.formulas.extend(formulas_of(flow, mechanism, places, symbols, page))
         if identifier == main:
             _name(draft, mechanism)
             draft.mechanism = identifier
@@ -89,7 +95,7 @@ def _attach(
         else:
             draft.mechanisms.append(identifier)
             draft.family = draft.family or mechanism.front.family
-        latex = latex_of(mechanism, places, symbols, draft.symbols)
+        latex = latex_of(mechanism, places, symbols, page)
         draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex, noted))
 
 
@@ -140,7 +146,7 @@ def _notes(
     for note in mechanism.porting:
         if not all(name in bound for name in note.symbols) or any(name in bound for name in note.absent):
             continue
-        if not _has_types(flow, note, bound):
+        if not _has_types(flow, note, bound) or any(math.isinf(value) for value in _numbers(note, bound)):
             continue
         numbers = {
             (bound[name].reader, str(bound[name].number))
@@ -153,6 +159,19 @@ def _notes(
         lines = [line for name in (*note.symbols, *note.types) for line in operand_lines(flow, bound[name])]
         text = note_text(note, bound, latex, shown)
         yield Statement(text=text, lines=tuple(dict.fromkeys(lines)) or _own_lines(node))
+
+
+def _numbers(note: Note, bound: Mapping[str, Operand]) -> Iterator[float]:
+    """The numbers that a note tells; of infinities, which bound nothing, it has nothing to say."""
+    for name in _NUMBER.findall(note.text):
+        value = _published(bound[name]) if name in bound else None
+        if isinstance(value, float):
+            yield value
+
+
+def _published(operand: Operand) -> Any:
+    """A number as published, else as in the probe."""
+    return number(operand.published if operand.published is not None else operand.number)
 
 
 def _has_types(flow: Flow, note: Note, bound: Mapping[str, Operand]) -> bool:
@@ -176,9 +195,10 @@ def note_text(note: Note, bound: Mapping[str, Operand], latex: Mapping[str, str]
         operand = bound.get(match[1])
         if operand is None:
             return match[0]
-        value = number(operand.published if operand.published is not None else operand.number)
+        value = _published(operand)
         in_math = note.text[: match.start()].count("$") % 2 == 1
-        return _number_text(value, in_math=in_math)
+        lowest = LOWEST.get(value) if isinstance(value, float) and not in_math else None
+        return _number_text(value, in_math=in_math) + (f", the lowest number of {lowest}" if lowest is not None else "")
 
     def name_symbol(match: re.Match[str]) -> str:
         in_math = text[: match.start()].count("$") % 2 == 1

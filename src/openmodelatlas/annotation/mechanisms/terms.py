@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +18,8 @@ _NAMED = 4
 """Parameters that one term names: a formula stands for two paths, or three, of one function."""
 
 
-_PRIMES = ("'", "''", "'''")
+_CODE_NAME = re.compile(r"\\(?:mathtt|texttt)\b")
+"""Begins the symbol of a tensor that is only called what the code calls it."""
 
 
 def formulas_of(
@@ -43,7 +45,8 @@ def formula_at(mechanism: Mechanism, bound: Mapping[str, Operand]) -> str:
 
 def _is_so(operand: Operand) -> bool:
     """Whether a name stands for something: not for ``None`` or ``False``."""
-    return operand.tensor is not None or number(operand.number) not in (None, False) or operand.number == 0.0
+    said = number(operand.number)
+    return operand.tensor is not None or (said is not None and said is not False)
 
 
 def _formula(
@@ -92,11 +95,13 @@ def latex_of(
 ) -> dict[str, str]:
     """How each symbol is set: as roles set its tensor, where that is clear; else as the entry sets it.
 
-    It is not clear where places differ or where the formula names a symbol by the entry's own letter. No two symbols
+    It is not clear where places differ, where the formula names a symbol by the entry's own letter, or where a tensor
+    that is not on the page has only the code's name. No two symbols
     look the same unless they are the same tensor, and none looks like another tensor of the page: tensors that the
     formula names choose first, then those of the page, then all other symbols of the entry, primed where they must be.
+    Symbols that are one tensor (rounds of a loop made both) have the entry's letters.
     """
-    own = {name: symbol.latex for name, symbol in mechanism.front.symbols.items()}
+    own = {name: _unbounded(name, places) or symbol.latex for name, symbol in mechanism.front.symbols.items()}
     text = formula_at(mechanism, places[0].fit.bound)
     rest = fill_formula(text, lambda _: " ")
     shown = formula_symbols(text)
@@ -109,7 +114,18 @@ def latex_of(
         for name, called in tensors.items()
         if len(found := {symbols.get(tensor, "") for tensor in called}) == 1 and not _says(rest, own[name])
     }
-    given = {name: latex for name, latex in given.items() if latex and not _says(rest, latex)}
+    given = {
+        name: latex
+        for name, latex in given.items()
+        if latex and not _says(rest, latex) and (not _CODE_NAME.match(latex) or tensors[name] & page.keys())
+    }
+    shared = {
+        name
+        for name in shown
+        for other in shown
+        if tensors[name] and tensors[name] == tensors[other] and own[name] != own[other]
+    }
+    given = {name: latex for name, latex in given.items() if name not in shared}
     taken: dict[str, frozenset[str]] = {}
     for name in shown:
         if name in given:
@@ -121,9 +137,17 @@ def latex_of(
         choices = [given[name]] if name in given else []
         choices += [own[name], *(f"{{{own[name]}}}" + "'" * primes for primes in (1, 2, 3))]
         free = (latex for latex in choices if not latex or taken.get(latex, tensors[name]) == tensors[name])
-        mixed[name] = next(free, own[name])
+        mixed[name] = own[name] if name in shared else next(free, own[name])
         taken.setdefault(mixed[name], tensors[name] or frozenset({name}))
     return mixed
+
+
+def _unbounded(name: str, places: Sequence[Place]) -> str | None:
+    """How a number is set that is infinite wherever it stands: not by a letter."""
+    values = [number(place.fit.bound[name].number) for place in places if name in place.fit.bound]
+    if not values or any(not isinstance(value, float) or not math.isinf(value) for value in values):
+        return None
+    return r"-\infty" if values[0] < 0 else r"\infty"
 
 
 def _says(text: str, latex: str) -> bool:

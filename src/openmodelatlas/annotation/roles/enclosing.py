@@ -8,10 +8,12 @@ from openmodelatlas.annotation.roles.container_rules import RULES
 from openmodelatlas.annotation.roles.content import Content, Found, contents
 from openmodelatlas.annotation.roles.generic import GENERIC
 from openmodelatlas.annotation.roles.masks import COMPARISONS
-from openmodelatlas.annotation.roles.names import Name, Names, tidy
+from openmodelatlas.annotation.roles.names import Name, Names, lower, tidy
 from openmodelatlas.annotation.roles.wholes import WHOLES
 from openmodelatlas.annotation.roles.wordings import PLACES
 from openmodelatlas.graph.naming import capital
+
+_COUNTS = {2: "two", 3: "three"}
 
 
 def name_enclosing(board: Board, names: Names, drafts: Drafts) -> None:
@@ -91,7 +93,7 @@ def _branch(content: Content, drafts: Drafts, options: list[str]) -> None:
         draft.sentence = chosen[0].sentence
     elif len(titles) <= 3 and len(content.node.children) <= 2:
         draft.title = " or ".join([titles[0], *(title[:1].lower() + title[1:] for title in titles[1:])])
-        draft.sentence = f"Each {by} has one of them."
+        draft.sentence = f"Each {by} has one of {_COUNTS[len(titles)]}: {lower(draft.title)}."
         families = {option.family for option in chosen}
         if families <= {"attention", "state"}:
             draft.label = "Attention"

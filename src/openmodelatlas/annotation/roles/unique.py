@@ -7,6 +7,9 @@ from collections import Counter
 from openmodelatlas.annotation.material import Draft, Drafts
 from openmodelatlas.graph.document import Document, Node
 
+_LONGEST = 60
+"""Characters of a sentence that can be a title."""
+
 
 def make_unique(document: Document, drafts: Drafts) -> None:
     """Tell siblings of one title apart: by the variable they fill, else by number."""
@@ -48,12 +51,25 @@ def _siblings(document: Document, siblings: list[Node], drafts: Drafts) -> None:
         return
     taken = Counter(dict.fromkeys(groups, 1))
     for title, nodes in groups.items():
-        if len(nodes) < 2:
+        if len(nodes) < 2 or _said(title, [drafts.nodes[node.address] for node in nodes], taken):
             continue
         for number, node in enumerate(nodes, start=1):
             draft = drafts.nodes[node.address]
             if number > 1:
                 _numbered(draft, title, number, taken)
+
+
+def _said(title: str, nodes: list[Draft], taken: Counter[str]) -> bool:
+    """Whether nodes of one title are told apart by sentences that say more of the same: `Add the bias to the keys`."""
+    longer = [(draft.sentence or "").removesuffix(".") for draft in nodes]
+    if len(set(longer)) < len(longer) or any(taken[sentence] for sentence in longer):
+        return False
+    if not all(sentence.startswith(f"{title} ") and len(sentence) <= _LONGEST for sentence in longer):
+        return False
+    for draft, sentence in zip(nodes, longer, strict=True):
+        draft.title = sentence
+        taken[sentence] += 1
+    return True
 
 
 def _numbered(draft: Draft, title: str, number: int, taken: Counter[str]) -> None:

@@ -70,7 +70,7 @@ def last(content: Content) -> Found | None:
     if content.node.kind == "loop":
         return (
             f"Each round: {name.title[:1].lower()}{name.title[1:]}",
-            f"Repeated: {name.sentence}",
+            f"In each round: {name.sentence[:1].lower()}{name.sentence[1:]}",
             "loop",
             name.family,
         )
