@@ -58,7 +58,7 @@ def _export_diagram(names: tuple[str, ...], output: Path | None) -> None:
         raise UsageError("--svg writes one diagram.", advice="Give one MODEL and one ADDRESS in it.")
     text = diagram(names[0], names[1] if len(names) > 1 else None)
     if output is None:
-        click.echo(text)
+        click.echo(text.encode())  # XML is UTF-8 unless it says otherwise
         return
     try:
         output.write_text(text + "\n", encoding="utf-8")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -16,7 +19,7 @@ import click
 
 from openmodelatlas import __version__
 from openmodelatlas.cli.settings import Settings, verbose_option
-from openmodelatlas.errors import AtlasError
+from openmodelatlas.errors import AtlasError, BundleError
 
 COMMANDS = {
     "models": "List the registered models and what is built.",
@@ -110,7 +113,34 @@ def main() -> NoReturn:
         gc.disable()  # it collects between one build and the next, and after the last the process ends
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, _terminate)
-    _leave(run(sys.argv[1:]))
+    prepare_streams()
+    try:
+        code = run(sys.argv[1:])
+    except BrokenPipeError:
+        code = BROKEN_PIPE
+    except OSError:  # standard error cannot be written: there is nobody to tell
+        code = BundleError.exit_code
+    _leave(code)
+
+
+def prepare_streams() -> None:
+    """Makes standard output and error take every character, whatever their encoding, and refuse writes if closed."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # a closed one would be given to the next file that is opened
+    os.close(descriptor)
+    sys.stdout = sys.stdout or ClosedStream()
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+class ClosedStream(io.TextIOBase):
+    """Stands for a standard stream that was closed before the program began."""
+
+    def write(self, text: str, /) -> int:
+        """Fails, as writing to the closed stream does."""
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def _leave(code: int) -> NoReturn:
@@ -125,12 +155,8 @@ def run(arguments: Sequence[str]) -> int:
     """Runs the command line with ``arguments`` and returns the exit code; errors are told on standard error."""
     settings = Settings()
     try:
-        # Not oma.main(): that one answers a reader who went away, and Ctrl-C, in its own way.
-        with oma.make_context("oma", list(arguments), obj=settings) as context:
-            result = oma.invoke(context)
+        code = _invoke(arguments, settings)
         sys.stdout.flush()
-    except click.exceptions.Exit as end:  # --help and --version
-        return end.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -145,19 +171,49 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
+        fault = _output_fault() if isinstance(error, OSError) else None
+        if fault is not None:
+            tell(fault, verbose=settings.verbose)
+            return fault.exit_code
         _tell_bug(error, verbose=settings.verbose)
         return BUG
+    return code
+
+
+def _invoke(arguments: Sequence[str], settings: Settings) -> int:
+    """Not ``oma.main()``: that one answers a reader who went away, and Ctrl-C, in its own way."""
+    try:
+        with oma.make_context("oma", list(arguments), obj=settings) as context:
+            result = oma.invoke(context)
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _output_fault() -> BundleError | None:
+    """What is wrong with standard output; ``None`` if it takes what it was given."""
+    try:
+        sys.stdout.write("")
+        sys.stdout.flush()
+    except OSError as error:
+        return BundleError(
+            f"The output cannot be written: {error.strerror or error}.",
+            where="standard output",
+            advice="Send it elsewhere.",
+        )
+    return None
 
 
 def tell(error: AtlasError, *, verbose: bool) -> None:
     """Prints what is wrong, where, and what to do, on standard error; with ``verbose`` also its notes."""
+    from openmodelatlas.site.visible import visible
+
     click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(error.what, err=True)
+    click.echo(visible(error.what), err=True)
     if error.where:
-        click.echo(f"  where: {error.where}", err=True)
+        click.echo(f"  where: {visible(error.where)}", err=True)
     if error.advice:
-        click.echo(f"  next:  {error.advice}", err=True)
+        click.echo(f"  next:  {visible(error.advice)}", err=True)
     notes: list[str] = getattr(error, "__notes__", [])
     for note in notes:
         heading = note.partition(":\n")[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,4 +42,9 @@ def write_json(value: Any) -> None:
     """Prints ``value`` as indented JSON on standard output."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # what cannot be printed as it is, JSON writes as an escape
+        text = json.dumps(json.loads(text), indent=2)
+    click.echo(text)
