@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openmodelatlas.graph.document import Node, Port
+from openmodelatlas.shapes.dimension import Constant, Varying
 
 from .driver import Built
 from .specimens import MODELS, specimen
@@ -239,3 +240,30 @@ def test_what_is_handed_in_lists_its_readers_in_order(name):
         assert list(fact.consumers) == wanted
         assert wanted
         assert sorted(wanted, key=order.index) == wanted
+
+
+def test_members_say_which_of_the_numbers_of_a_growing_tensor_they_read_and_return():
+    nodes = specimen("growing").nodes
+    group = nodes["layers"]
+    (handed,) = (given for given in group.inputs if given.name == "stored")
+    (other,) = handed.others
+    stored = nodes[other]
+    assert stored.tensor is not None
+    assert stored.tensor.shape[1] == Varying(values=(2, 3, 4, 5))
+    joined = next(node for node in nodes.values() if node.function == "torch.cat")
+    read = joined.inputs[0]
+    assert read.shape is not None
+    assert handed.shape is not None
+    assert read.shape[1] == handed.shape[1] == Varying(values=(1, 2, 3, 4))
+    given = next(given for given in group.outputs if given.tensor == stored.address)
+    assert given.shape is None  # what the tensor's own page says
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_ports_have_a_shape_of_their_own_only_where_numbers_vary(name):
+    built: Built = specimen(name)
+    for node in built.nodes.values():
+        for given in (*node.inputs, *node.outputs):
+            if given.shape is not None:
+                assert node.members or given.tensor.startswith("layers/")
+                assert any(isinstance(axis, Constant | Varying) for axis in given.shape)

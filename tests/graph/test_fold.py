@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from openmodelatlas.graph.align import sites_in
-from openmodelatlas.graph.fold import join_dimensions
+from openmodelatlas.graph.joining import join_dimensions
 from openmodelatlas.shapes.dimension import Constant, DataDependent, Symbolic, Varying
 from tests.corpus.models import dense, kinds
 

@@ -71,7 +71,7 @@ class Borders:
                 carries = found[alike[0]]
                 others = tuple(dict.fromkeys((*carries.others, port.tensor, *port.others)))
                 found[alike[0]] = msgspec.structs.replace(carries, others=others)
-        return _without_own(found)
+        return _without_own(msgspec.structs.replace(port, shape=None) for port in found)
 
     def _read_by(self, reader: Draft, around: Draft) -> Iterator[Port]:
         """The ports of ``reader``, then what it reads instead in other rounds of the same run of the loop ``around``.

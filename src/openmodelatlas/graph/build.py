@@ -126,7 +126,7 @@ class _Build:
         table = self._parameters(layer_list)
         ownership = Ownership(drafts, labels, table, layer_list)
         publish(table, groups, ownership.owners)
-        flow = Flow(self._trees, self._syntax, wiring, labels, table, layer_list)
+        flow = Flow(self._trees, self._syntax, wiring, labels, table, layer_list, sizes)
         for draft in drafts:
             flow.enter(draft)
         readers = Readers(self._trees, flow, labels, table, layer_list)

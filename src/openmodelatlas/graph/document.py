@@ -51,6 +51,8 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
         source: ``tensor``, ``parameter``, ``buffer``, ``input`` (handed to the model) or ``outside``.
         via: addresses of the plumbing (views, casts, …) that the tensor passes on this edge, in order.
         others: what other members read or return here instead, such as the block before of the same kind.
+        shape: what the members read (behind ``via``) or return, if numbers in it are others than those of the tensor's
+            node: 8 after the last layer, where each layer made another number; else ``None``.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
     source: Literal["tensor", "parameter", "buffer", "input", "outside"]
     via: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    shape: tuple[Dimension, ...] | None = None
 
 
 class TensorFact(msgspec.Struct, frozen=True, kw_only=True):

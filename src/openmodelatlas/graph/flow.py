@@ -17,6 +17,8 @@ from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.makers import Makers, TensorDraft, find_makers
 from openmodelatlas.graph.operands import handed_texts, operand_texts
 from openmodelatlas.graph.parameters import ParameterTable
+from openmodelatlas.graph.received import Received, Rows
+from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.syntax import FileSyntax, result_names
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import (
@@ -26,9 +28,6 @@ from openmodelatlas.graph.wiring import (
     result_tensors,
     returned_tensors,
 )
-
-Rows = Sequence[tuple[int, Sequence[Sequence[int]]]]
-"""Rows of tensors: probe and rows, as many times as the probe changes from one member to the next."""
 
 
 class Flow:
@@ -42,6 +41,7 @@ class Flow:
         labels: Labels,
         table: ParameterTable,
         layer_list: str,
+        sizes: Sizes,
     ) -> None:
         self._trees = trees
         self._syntax = syntax
@@ -54,6 +54,7 @@ class Flow:
         self._inputs: dict[Draft, tuple[Port, ...]] = {}
         self._reads: dict[Draft, Rows] = {}
         self._makers: dict[int, Makers] = {}
+        self._received = Received(sizes, self.makers)
         self.external: dict[tuple[int, int], str] = {}
 
     @property
@@ -171,7 +172,8 @@ class Flow:
             first = self.resolve(site.probe, recorded[index][1])
             others = self._sources(rows, index)
             others.pop(first.tensor, None)
-            port = msgspec.structs.replace(first, name=name or first.name, others=tuple(others))
+            shape = self._received.shape(rows, index, several=bool(others)) if rows and len(rows[0][1]) else None
+            port = msgspec.structs.replace(first, name=name or first.name, others=tuple(others), shape=shape)
             if (port.name, port.tensor) not in seen:
                 seen.add((port.name, port.tensor))
                 ports.append(port)
@@ -289,13 +291,17 @@ class Flow:
             (probe, [returned_tensors(member, self._trees[probe]) for member in group])
             for probe, group in groupby(rest, key=attrgetter("probe"))
         ]
+        every = [(first.probe, [returned_tensors(first, self._trees[first.probe])]), *rows]
         for index, (path, number) in enumerate(self._results(first)):
             port = self._output(first.probe, path, number)
             others = self._returned(rows, index)
             if port is None:
                 continue
             differing = tuple(other for other in others if other not in (None, port.tensor))
-            ports.setdefault(port.tensor, msgspec.structs.replace(port, others=differing) if differing else port)
+            shape = self._received.shape(every, index, several=bool(differing)) if first.is_call else None
+            if differing or shape is not None:
+                port = msgspec.structs.replace(port, others=differing, shape=shape)
+            ports.setdefault(port.tensor, port)
         return tuple(ports.values())
 
     def _returns_its_own(self, draft: Draft) -> bool:

@@ -15,7 +15,7 @@ from openmodelatlas.graph.align import Element, LoopSite, Site, sites_in
 from openmodelatlas.graph.sizes import Sizes
 from openmodelatlas.graph.tree import Tree
 from openmodelatlas.graph.wiring import Reference, Wiring, read_tensors
-from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension, Symbolic, Varying
+from openmodelatlas.shapes.dimension import Constant, DataDependent, Dimension
 
 
 @dataclass(eq=False)
@@ -334,17 +334,3 @@ def _all_equal(values: Sequence[Any]) -> bool:
 
 def _comparable(dimension: Dimension) -> Any:
     return "number" if isinstance(dimension, Constant) else dimension
-
-
-def join_dimensions(dimensions: Sequence[Dimension]) -> Dimension:
-    """The dimension of folded members: theirs if equal, else what varies (a growing number) or depends on values."""
-    first = dimensions[0]
-    if all(dimension == first for dimension in dimensions):
-        return first
-    dependent = [dimension for dimension in dimensions if isinstance(dimension, DataDependent)]
-    if dependent:
-        return dependent[0]
-    if all(isinstance(dimension, Constant) for dimension in dimensions):
-        return Varying(values=tuple(dimension.value for dimension in dimensions if isinstance(dimension, Constant)))
-    # Folding keeps other mixtures apart, so this is the same size written in two ways.
-    return next((dimension for dimension in dimensions if isinstance(dimension, Symbolic)), first)

@@ -13,8 +13,8 @@ from openmodelatlas.graph.borders import Borders
 from openmodelatlas.graph.branches import Coverage, Decision, FunctionKey, function_key
 from openmodelatlas.graph.document import Branch, Lines, Node, Port, TensorFact, Unreached, Variation
 from openmodelatlas.graph.flow import Flow
-from openmodelatlas.graph.fold import join_dimensions
 from openmodelatlas.graph.hierarchy import Draft
+from openmodelatlas.graph.joining import shape_of_members
 from openmodelatlas.graph.labels import Labels
 from openmodelatlas.graph.makers import TensorDraft
 from openmodelatlas.graph.naming import is_plumbing
@@ -233,10 +233,6 @@ class Nodes:
     def _tensor_node(self, tensor: TensorDraft, phase: Phase, rounds: tuple[int, ...]) -> Node:
         owner = tensor.owner
         members = tensor.operation.operation or tensor.operation.sites
-        shown = members[:1] if self._sizes.alike(members) else members
-        shapes = [self._sizes.output(site, tensor.index) for site in shown]
-        ranks = {len(shape) for shape in shapes}
-        shape = tuple(join_dimensions(column) for column in zip(*shapes, strict=True)) if len(ranks) == 1 else shapes[0]
         dtype, note = self._sizes.dtype(tensor.site, tensor.index)
         number = self._trees[tensor.site.probe].operation(tensor.site.event).outputs[tensor.index]
         recorded = tensor.site.probe == 0
@@ -253,7 +249,7 @@ class Nodes:
             symbol=self.source.tensor_symbol(tensor),
             code=self.source.code(owner, self.source.frame(owner)),
             tensor=TensorFact(
-                shape=shape,
+                shape=shape_of_members(self._sizes, members, tensor.index),
                 dtype=dtype,
                 dtype_note=note,
                 variable=tensor.variable,

@@ -88,6 +88,13 @@ class Neighbours:
             current = self._nodes.get(current.parent) if current.parent is not None else None
         return current is not None and all(tensor.startswith(f"{current.address}/") for tensor in tensors)
 
+    def layers_around(self, node: Node) -> str | None:
+        """Address of the innermost group of layers that ``node`` is or lies in."""
+        current: Node | None = node
+        while current is not None and current.kind != "layer group":
+            current = self._nodes.get(current.parent) if current.parent is not None else None
+        return None if current is None else current.address
+
     def _told_apart(self, crumbs: tuple[Crumb, ...]) -> tuple[Crumb, ...]:
         """Links of equal names say what they are in."""
         labels = [crumb.label for crumb in crumbs]

@@ -266,7 +266,7 @@ class PageBuilder:
         ports = node.outputs
         if node.tensor is not None:
             ports = (Port(name=node.title, tensor=node.address, source="tensor"),)
-        shapes = [self._ports.shape(port) for port in ports]
+        shapes = [self._ports.shape(node, port) for port in ports]
         known = self.known(node.address)
         latex = without_marks(known.formulas[0].latex) if known.formulas else known.symbols.get(node.address)
         return PageChild(

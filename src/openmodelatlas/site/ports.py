@@ -26,15 +26,17 @@ class PortWriter:
         """The shape that axis numbers of the node's arguments refer to; empty where that is not certain."""
         if not node.inputs or (node.inputs[0].via and self._is_uncertain(node.inputs[0])):
             return ()
-        return self.shape(node.inputs[0])[0] or ()
+        return self.shape(node, node.inputs[0])[0] or ()
 
     def _is_uncertain(self, port: Port) -> bool:
         last = self._nodes.get(port.via[-1])
         return last is None or len(last.outputs) != 1
 
-    def shape(self, port: Port) -> tuple[Shape | None, str | None, str | None]:
+    def shape(self, node: Node, port: Port) -> tuple[Shape | None, str | None, str | None]:
         """Shape, dtype and what is missing; over all members where they read or give different tensors."""
         shape, dtype, note = self._shape_of(port)
+        if port.shape is not None:
+            return self._dimensions.shape(port.shape, node.members), dtype, note
         if shape is None or not port.others:
             return shape, dtype, note
         others = [self._shape_of(Port(name=port.name, tensor=tensor, source="tensor"))[0] for tensor in port.others]
@@ -89,7 +91,7 @@ class PortWriter:
 
     def input(self, node: Node, port: Port, latex: str | None = None) -> PageInput:
         """Something that ``node`` reads, with its symbol if it has one."""
-        shape, dtype, note = self.shape(port)
+        shape, dtype, note = self.shape(node, port)
         is_parameter = port.source in ("parameter", "buffer")
         fact = None if is_parameter else self._fact(port.tensor)
         producer = fact.producer if fact is not None else None
@@ -123,9 +125,9 @@ class PortWriter:
 
     def output(self, node: Node, port: Port, latex: str | None = None) -> PageOutput:
         """Something that ``node`` gives, with its symbol if it has one."""
-        shape, dtype, note = self.shape(port)
+        shape, dtype, note = self.shape(node, port)
         fact = self._fact(port.tensor)
-        consumers = fact.consumers if fact is not None else ()
+        consumers = tuple(reader for reader in fact.consumers if self._comes_later(node, port, reader)) if fact else ()
         producer = fact.producer if fact is not None else None
         return PageOutput(
             name=port.name,
@@ -140,6 +142,15 @@ class PortWriter:
             latex=latex,
             title=self._title(node.outputs, port),
         )
+
+    def _comes_later(self, node: Node, port: Port, reader: str) -> bool:
+        """Whether a reader can have what layers hand on that did not make it: a layer before them had it already."""
+        read = self._nodes.get(reader)
+        made_here = port.tensor.startswith(f"{node.address}/") or port.tensor == node.address
+        if read is None or made_here or not node.members or not read.members or read.phase != node.phase:
+            return True
+        alike = self._neighbours.layers_around(read) == self._neighbours.layers_around(node)
+        return alike or max(read.members) > min(node.members)
 
     def _title(self, ports: Sequence[Port], port: Port) -> str | None:
         """What a tensor is called that shares its name in the code with others: three caches of one layer."""
