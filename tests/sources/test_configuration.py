@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,48 @@ def test_syntax_errors_name_line_and_column() -> None:
 def test_what_is_no_configuration(data: bytes, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         parse_configuration(data, "config.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        (b'{"name": "\\ud800"}', "name"),
+        (b'{"\\ud800k": 1}', "\\ud800k"),
+        (b'{"text_config": {"a": [1, {"b": "x\\udfffy"}]}}', "text_config.a[1].b"),
+        (b'{"text_config": {"\\udc00": {}}}', "text_config.\\udc00"),
+        (b'{"a": 1, "a": 2}', "a"),
+        (b'{"text_config": {"a": {"b": 1, "b": [1]}}}', "b"),
+    ],
+)
+def test_text_that_cannot_be_written_and_keys_that_say_two_things_are_named(data: bytes, where: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(data, "config.json")
+    assert caught.value.where == f"config.json, {where}"
+    assert str(caught.value).isprintable()
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=5))
+def test_every_text_is_read_or_refused(text: str) -> None:
+    for value in ({"key": text}, {text: 1}, {"a": [{"b": text}]}):
+        try:
+            found = parse_configuration(json.dumps(value).encode(), "config.json")
+        except ConfigurationError:
+            assert not text.isprintable()
+        else:
+            assert found == value
+            msgspec.json.encode(found)
+
+
+def test_whole_characters_and_keys_that_say_the_same_twice_are_read() -> None:
+    data = b'{"a": 1, "a": 1, "name": "\\ud83d\\ude00"}'
+    assert parse_configuration(data, "config.json") == {"a": 1, "name": "\U0001f600"}
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf{}", b'{"a": "\xff"}', b'{"a": 1,}', b'{"a": 1, "a": 2}'])
+def test_what_can_be_corrected_is_told(data: bytes) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(data, "config.json")
+    assert "--config FILE" in (caught.value.advice or "")
 
 
 def test_infinity_is_read_as_transformers_writes_it() -> None:

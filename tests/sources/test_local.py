@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openmodelatlas.bundle.home import name_for
+from openmodelatlas.bundle.key import build_key
 from openmodelatlas.errors import ConfigurationError, SourceError, SourceNotFoundError, UsageError
 from openmodelatlas.sources import resolve
 from openmodelatlas.sources.configuration import read_configuration
 from openmodelatlas.sources.files import MAXIMUM_FILE_BYTES, is_safe_path, select
+from openmodelatlas.sources.target import find
 from tests.sources.samples import sample_files
 
 
@@ -150,6 +153,18 @@ def test_unsafe_json_is_left_out_with_a_reason() -> None:
     selection = select([("config.json", 2), ("../up.json", 2), ("sub/config.json", 2)])
     assert selection.paths == ("config.json", "sub/config.json")
     assert "leads elsewhere" in selection.skipped[0]
+
+
+def test_names_that_are_no_text_are_written_as_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_folder(Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9")), sample_files())
+    configuration = Path(os.fsdecode(bytes(tmp_path) + b"/\xff.json"))
+    configuration.write_bytes(sample_files()["config.json"])
+    monkeypatch.chdir(folder)
+    found = find(".", configuration=configuration)
+    assert found.source.repository == "caf\\udce9"
+    assert found.source.configuration_origin.endswith("/\\udcff.json")
+    assert build_key(found.source)
+    assert name_for(tmp_path, found.model, found.origin) == "caf"
 
 
 def test_transformers() -> None:

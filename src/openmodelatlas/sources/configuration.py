@@ -71,6 +71,8 @@ COUNT_KEYS = frozenset(
 )
 """Keys where 0 is in use and means "none": integers from 0 to ``MAXIMUM_SIZE``, lists of them, or null."""
 
+_MEND = "Correct it, or give a corrected copy with --config FILE."
+
 CHOSEN_KEYS = ("num_experts_per_tok", "num_experts_per_token")
 EXPERT_KEYS = ("n_routed_experts", "num_experts", "num_local_experts")
 
@@ -116,13 +118,21 @@ def parse_configuration(data: bytes, name: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(
-            f"The file is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}.", where=f"{name}:{line}"
+            f"The file is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}.",
+            where=f"{name}:{line}",
+            advice=f"Save it as UTF-8. {_MEND}",
         ) from error
+    if text.startswith("\ufeff"):
+        raise ConfigurationError(
+            "The file begins with a byte order mark, which JSON does not have.",
+            where=f"{name}:1",
+            advice=f"Save it without one. {_MEND}",
+        )
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, name))
     except json.JSONDecodeError as error:
         raise ConfigurationError(
-            f"The file is not JSON: {error.msg}.", where=f"{name}:{error.lineno}:{error.colno}"
+            f"The file is not JSON: {error.msg}.", where=f"{name}:{error.lineno}:{error.colno}", advice=_MEND
         ) from error
     except RecursionError as error:
         raise ConfigurationError("The file is nested too deeply.", where=name) from error
@@ -131,8 +141,42 @@ def parse_configuration(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigurationError(f"The file holds {_kind(value)}, not an object.", where=name)
     _refuse_depth(value, name)
+    _refuse_surrogates(value, name)
     check_configuration(value, name)
     return value
+
+
+def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+    """The object with these keys and values, of which none may say two things."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise ConfigurationError(
+                f"The key {key!r} stands twice in one object, with different values.",
+                where=f"{name}, {key}",
+                advice=_MEND,
+                where=f"{name}, {key}",
+                advice=_MEND,
+            )
+        found[key] = value
+    return found
+
+
+def _refuse_surrogates(value: Any, name: str, path: str = "") -> None:
+    """Refuses halves of characters, which no file in UTF-8 can hold: JSON can write them as ``\\ud800``."""
+    if isinstance(value, str):
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConfigurationError(
+                f"The text {value[:60]!a} has half of a character.", where=f"{name}, {path}", advice=_MEND
+            )
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            inner = f"{path}.{ascii(key)[1:-1]}" if path else ascii(key)[1:-1]
+            _refuse_surrogates(key, name, inner)
+            _refuse_surrogates(part, name, inner)
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            _refuse_surrogates(part, name, f"{path}[{number}]")
 
 
 def _refuse_depth(configuration: dict[str, Any], name: str) -> None:

@@ -88,6 +88,11 @@ def select(listing: Iterable[tuple[str, int | None]]) -> Selection:
     return Selection(tuple(taken), tuple(skipped))
 
 
+def path_text(path: Path | str) -> str:
+    """``path`` as text that can be written as UTF-8: bytes of a name that are no text become escapes."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
 def list_folder(root: Path) -> list[tuple[str, int]]:
     """All ``*.py`` and ``*.json`` below ``root`` as POSIX path and size in bytes, hidden folders and caches aside.
 

@@ -17,6 +17,7 @@ from openmodelatlas.sources.files import (
     content_revision,
     hash_files,
     list_folder,
+    path_text,
     select,
 )
 from openmodelatlas.sources.source import Source, SourceKind
@@ -79,7 +80,7 @@ def folder_source(folder: Path, *, configuration: Path | None, trust: bool) -> S
             advice="Give a configuration with --config and a source such as transformers:MODEL_TYPE.",
         )
     checkout = Checkout(
-        kind="folder", repository=root.name, root=root, boundary=root, selection=select(list_folder(root))
+        kind="folder", repository=path_text(root.name), root=root, boundary=root, selection=select(list_folder(root))
     )
     return checkout_source(checkout, configuration=configuration, trust=trust)
 
@@ -130,7 +131,7 @@ def checkout_source(
 
 def _configuration(checkout: Checkout, revision: str, given: Path | None) -> tuple[dict[str, Any], str]:
     if given is not None:
-        return read_configuration(given), str(given)
+        return read_configuration(given), path_text(given)
     if CONFIGURATION_FILE not in checkout.selection.paths:
         left_out = [
             sentence for sentence in checkout.selection.skipped if sentence.startswith(f"'{CONFIGURATION_FILE}'")

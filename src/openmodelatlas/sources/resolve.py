@@ -16,6 +16,7 @@ from openmodelatlas.errors import (
     UsageError,
 )
 from openmodelatlas.sources.configuration import read_configuration
+from openmodelatlas.sources.files import path_text
 from openmodelatlas.sources.hub import hub_source
 from openmodelatlas.sources.modules import factory_source, reference_source
 from openmodelatlas.sources.registry import MODELS, RegisteredModel, RegisteredSource, model
@@ -146,7 +147,7 @@ def _resolve_registered(
         return hub_source(repository, revision or pinned, configuration=given, trust=trust, pins=pins)
     values, origin = entry.configuration(), entry.configuration_origin
     if given is not None:
-        values, origin = read_configuration(given), str(given)
+        values, origin = read_configuration(given), path_text(given)
     kind, _, rest = source.spec.partition(":")
     return (
         transformers_source(rest, values, origin) if kind == "transformers" else reference_source(rest, values, origin)
@@ -157,7 +158,7 @@ def _resolve_module(kind: str, rest: str, given: Path | None) -> Source:
     values: dict[str, Any] = {}
     origin = ""
     if given is not None:
-        values, origin = read_configuration(given), str(given)
+        values, origin = read_configuration(given), path_text(given)
     if kind == "transformers":
         if given is None:
             values, origin = _registered_configuration(f"{kind}:{rest}", f"defaults of transformers' {rest} class")
