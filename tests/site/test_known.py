@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from rich.console import Console
 
+import openmodelatlas
 from openmodelatlas.annotation.knowledge import FormulaCheck
 from openmodelatlas.drawing.formulas import latex_of_mechanisms
 from openmodelatlas.site.knowing import verdict
@@ -148,11 +150,35 @@ def test_formulas_in_plain_characters() -> None:
         (r"{\mathtt{keys}}=\varnothing", "keys = ∅"),
         (r"\begin{aligned}q&=x\\ [c;r]&=y\\[2pt] k&=1\end{aligned}", "q = x ; [c;r] = y ; k = 1"),
         (r"{M}_{{i}{j}}=\begin{cases}{0}&{j}\le{i}\\{-\infty}&{j}\gt{i}\end{cases}", "M_ij = 0 j ≤ i ; -∞ j > i"),
+        (r"0.1\,c\ln s+\ln\frac{L}{2}", "0.1 c ln s + ln(L / 2)"),
+        (r"\max(0,\left\lfloor p({b})\right\rfloor)+\max_{i} x", "max(0,⌊p(b)⌋) + max_i x"),
+        (r"g=W_{\downarrow}x", "g = W_↓x"),
+        (r"{\gamma}x", "γx"),
+        (r"\frac{{\rho}_{i}}{s}", "(ρ_i / s)"),
+        (r"\begin{aligned}a&=b,\\c&=d\end{aligned}", "a = b; c = d"),
         (r"\left\{\,i:x_i\ne 0\,\right\}", "{ i:x_i ≠ 0 }"),
     ],
 )
 def test_formulas_of_all_kinds_in_plain_characters(latex: str, plain: str) -> None:
     assert readable_latex(latex) == plain
+
+
+COMMANDS = re.compile(r"(?<!\\)\\([A-Za-z]{2,})")
+
+
+def test_every_command_of_formulas_has_plain_characters() -> None:
+    """Those that sources and the catalogue write; what only steers or sets letters leaves nothing of itself."""
+    package = Path(openmodelatlas.__file__).parent
+    files = [*(package / "catalogue").rglob("*.md"), *(package / "annotation").rglob("*.py")]
+    written = {name for path in files for name in COMMANDS.findall(path.read_text(encoding="utf-8"))}
+    ones_own = {"exp", "log", "ln", "min", "max", "sin", "cos", "tan", "tanh", "arcsin", "arccos", "arctan", "sinh"}
+    ones_own |= {"cosh", "det", "arg", "htmlData"}
+    assert written > {"downarrow", "frac"}
+
+    for name in written - ones_own:
+        given = {"frac": "{p}{q}", "tfrac": "{p}{q}", "begin": "{cases}", "end": "{cases}"}.get(name, "{p}")
+        plain = readable_latex(rf"\{name}{given}")
+        assert name not in plain, f"{name} stays as {plain!r}"
 
 
 def test_no_formula_of_the_catalogue_keeps_commands() -> None:

@@ -16,10 +16,12 @@ from openmodelatlas.annotation.markup import split
 from openmodelatlas.site.fields import Page, PageDimension, PageInput, PageOutput
 from openmodelatlas.site.highlight import cold_reason
 from openmodelatlas.site.listing import Listing
+from openmodelatlas.site.notes import shared_notes
 from openmodelatlas.site.visible import visible
 from openmodelatlas.site.words import (
     bare_name,
     duration_text,
+    layers_heading,
     lines_text,
     numbers_text,
     one_line,
@@ -84,6 +86,8 @@ def _environment() -> jinja2.Environment:
         ranges=ranges_text,
         few_layers=few_layers,
         says=_says,
+        shared_notes=shared_notes,
+        layers_heading=layers_heading,
         thousands="{:,}".format,
         short_number=_short_number,
         passed_over=lambda text: text.partition(" was passed over")[0].partition("@")[0],

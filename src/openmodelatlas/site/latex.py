@@ -41,10 +41,18 @@ _NAMES = {
     "parallel": "∥", "mid": "|", "vert": "|", "lVert": "‖", "rVert": "‖", "Vert": "‖", "quad": "  ", "qquad": "    ",
     "prime": "′", "lt": "<", "gt": ">", "colon": ":", "forall": "∀", "exists": "∃", "ell": "ℓ", "circ": "∘",
     "lnot": "¬", "neg": "¬", "land": "∧", "lor": "∨", "varnothing": "∅", "emptyset": "∅", "cup": "∪", "cap": "∩",
+    "downarrow": "↓", "uparrow": "↑", "bigwedge": "⋀", "bigvee": "⋁", "backslash": "\\",
+    "Gamma": "Γ", "Xi": "Ξ", "Pi": "Π",
     "setminus": "∖", "notin": "∉", "subset": "⊂", "equiv": "≡", "ll": "≪", "gg": "≫", "propto": "∝", "nabla": "∇",
     "ast": "∗", "star": "⋆", "mapsto": "↦", "iff": "⇔", "implies": "⇒", "Rightarrow": "⇒", "Vdash": "⊩", "sqrt": "√",
     "bmod": " mod ", "left": "", "right": "", "big": "", "Big": "", "bigl": "", "bigr": "", "displaystyle": "",
+    "Bigl": "", "Bigr": "", "limits": "", "allowbreak": "", "nobreak": "",
 }  # fmt: skip
+_FUNCTIONS = frozenset({
+    "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "det", "exp", "lim", "ln", "log", "max", "min", "sin", "sinh",
+    "sup", "tan", "tanh",
+})  # fmt: skip
+_OPENED_FUNCTION = re.compile(r"\b(" + "|".join(sorted(_FUNCTIONS)) + r") +(?=[(_^])")
 _WORDS = re.compile(
     r"\\(?:mathrm|mathbf|mathit|mathcal|mathbb|mathsf|mathtt|boldsymbol|operatorname\*?|text|textrm|texttt|textit)\{([^{}]*)\}"
 )
@@ -76,19 +84,34 @@ def readable_latex(latex: str) -> str:
         text = _FRACTION.sub(lambda found: f"({_group(found[1])} / {_group(found[2])})", text)
         text = _ROOT.sub(r"√(\1)", text)
         text = _SCRIPT.sub(_written_script, text)
-        text = re.sub(r"(?<![\\A-Za-z}])\{([^{}]*)\}", r"\1", text)
+        text = re.sub(r"(?<![\\A-Za-z}])\{([^{}]*)\}", lambda found: _ended(found[1], found), text)
         if text == before:
             break
-    text = _COMMAND.sub(lambda found: _NAMES.get(found[1], found[1]), text)
+    text = _COMMAND.sub(_written_command, text)
     for _ in range(3):  # what stood behind a letter or a sign that takes nothing: x{y}, \\lnot{m}
         text = _SCRIPT.sub(_written_script, text)
         text = re.sub(r"(?<![\\_^])\{([^{}]*)(?<!\\)\}", r"\1", text)
     text = re.sub(r"\\[,;:! ]", " ", text).replace("\\{", "{").replace("\\}", "}")
+    text = re.sub(r"\s+([)\]⌋⌉])", r"\1", re.sub(r",\s*;", ";", _OPENED_FUNCTION.sub(r"\1", text)))
     return re.sub(r"\s+", " ", re.sub(r"\s*([=+⊙×·≤≥≈←→≠<>])\s*", r" \1 ", text)).strip()
 
 
+def _written_command(found: re.Match[str]) -> str:
+    """The sign that a command stands for; names of functions stand apart from letters."""
+    name = found[1]
+    if name not in _FUNCTIONS:
+        return _NAMES.get(name, name)
+    return f"{' ' if found.start() and found.string[found.start() - 1].isalnum() else ''}{name} "
+
+
 def _written_script(found: re.Match[str]) -> str:
-    return found[1] + (found[2] if len(found[2]) < 2 else _group(found[2]))
+    return found[1] + _ended(found[2] if len(found[2]) < 2 else _group(found[2]), found)
+
+
+def _ended(text: str, found: re.Match[str]) -> str:
+    """``text`` without the braces that it has in ``found``; a command at its end still ends there."""
+    goes_on = found.string[found.end() : found.end() + 1].isalpha()
+    return f"{text} " if goes_on and re.search(r"\\[A-Za-z]+$", text) else text
 
 
 def _group(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.annotation.markup import split
@@ -22,9 +22,10 @@ from openmodelatlas.site.fields import (
 )
 from openmodelatlas.site.knowing import places_text
 from openmodelatlas.site.latex import without_marks
+from openmodelatlas.site.notes import shared_notes
 from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import bare_name, lines_text, one_line, safe_url, short_revision
+from openmodelatlas.site.words import bare_name, layers_heading, lines_text, one_line, safe_url, short_revision
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$])")
 
@@ -150,6 +151,8 @@ def _explanation(page: Page) -> Iterator[str]:
 
 def _ports(page: Page) -> Iterator[str]:
     lines: list[str] = []
+    common = shared_notes(page)
+    shared = {item.text for item in common}
     for port in page.inputs:
         if port.origin is not None:
             origin = f" from {_link(page, port.origin.address, port.origin.label)}"
@@ -161,7 +164,7 @@ def _ports(page: Page) -> Iterator[str]:
         lines.append(
             f"- in: {_symbol(port.latex)}{_name(port)} {_shape(port.shape)}, {_dtype(port.dtype)}{origin}{via}"
         )
-        lines += [note for note in _notes(port.shape, port.note) if port.note or note not in lines]
+        lines += [note for note in _notes(port, shared) if note not in lines]
         if port.others:
             whose = "later rounds" if port.others_are == "rounds" else "other layers"
             lines.append(f"  - {whose} read {_links(page, port.others)}")
@@ -171,9 +174,10 @@ def _ports(page: Page) -> Iterator[str]:
         lines.append(
             f"- {word}: {_symbol(output.latex)}{_name(output)} {_shape(output.shape)}, {_dtype(output.dtype)}{to}"
         )
-        lines += [note for note in _notes(output.shape, output.note) if output.note or note not in lines]
+        lines += [note for note in _notes(output, shared) if note not in lines]
         if output.others:
             lines.append(f"  - other layers give {_links(page, output.others)}")
+    lines += [f"- for {plain(item.of)}: {plain(item.text)}" for item in common]
     yield "\n".join(lines)
     if page.tensor is not None:
         made = page.tensor.origin
@@ -189,12 +193,12 @@ def _symbol(latex: str | None) -> str:
     return f"{math(latex)} " if latex is not None else ""
 
 
-def _notes(shape: tuple[PageDimension, ...] | None, note: str | None) -> Iterator[str]:
-    for dimension in shape or ():
+def _notes(port: PageInput | PageOutput, shared: Set[str]) -> Iterator[str]:
+    for dimension in port.shape or ():
         if dimension.note:
             yield f"  - {plain(dimension.text)}: {plain(dimension.note)}"
-    if note:
-        yield f"  - {plain(note)}"
+    if port.note and port.note not in shared:
+        yield f"  - {plain(port.note)}"
 
 
 def _dtype(dtype: str | None) -> str:
@@ -223,14 +227,14 @@ def _facts(page: Page) -> Iterator[str]:
         yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
     others = [item for item in page.same_place if not item.here]
     if others and page.kind in ("layer group", "model"):
-        yield "## In other layers" if len(others) < len(page.same_place) else "## Kinds of layers"
+        yield f"## {layers_heading(page)}"
         yield "\n".join(
             f"- {_link(page, item.address, item.label)}: {few_layers(item.members)}"
             + "".join(f"; {plain(text)}" for text in item.differs)
             for item in others
         )
     elif others:
-        yield f"In other layers: {', '.join(_link(page, item.address, item.label) for item in others)}."
+        yield f"{layers_heading(page)}: {', '.join(_link(page, item.address, item.label) for item in others)}."
 
 
 def _parameters(page: Page) -> Iterator[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from openmodelatlas.annotation.counting import layers_text
+from openmodelatlas.annotation.counting import few_layers, layers_text
 from openmodelatlas.site.dimensions import shape_text
-from openmodelatlas.site.fields import Page, PageArgument, PageChild
+from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput
 from openmodelatlas.site.latex import readable, readable_latex
-from openmodelatlas.site.words import lines_text, one_line, short_revision
+from openmodelatlas.site.notes import shared_notes
+from openmodelatlas.site.words import layers_heading, lines_text, one_line, short_revision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +36,7 @@ def render(page: Page) -> RenderableType:
         ("How often", [page.repeat.note] if page.repeat else []),
         ("Branches", _branches(page)),
         ("What varies", [f"{item.what}: {', '.join(item.values)}" for item in page.variations]),
-        ("In other layers", _elsewhere(page)),
+        (layers_heading(page), _elsewhere(page)),
     ):
         if lines:
             parts += _section(title, lines)
@@ -109,7 +110,7 @@ def _elsewhere(page: Page) -> list[str]:
     if page.kind not in ("layer group", "model"):
         return [f"{item.label}: {item.address}" for item in others]
     return [
-        f"{item.label} ({layers_text(item.members)}): {item.address}"
+        f"{item.label} ({few_layers(item.members)}): {item.address}"
         + "".join(f"; {readable(text)}" for text in item.differs)
         for item in others
     ]
@@ -126,29 +127,30 @@ def _plain_table(*columns: str, head: bool = False) -> Table:
 
 def _ports(page: Page) -> RenderableType:
     table = _plain_table("", "name", "shape", "dtype", "from or to")
+    common = shared_notes(page)
+    said = {item.text for item in common}
+
+    def row(word: str, port: PageInput | PageOutput, flow: str) -> None:
+        dtype = port.dtype or "dtype not recorded"
+        cells = (_name(port.name, port.latex), shape_text(port.shape), dtype, flow)
+        table.add_row(_text(word, "dim"), *(_text(cell) for cell in cells))
+        notes = [(axis.note, f"{axis.text}: {axis.note}") for axis in port.shape or () if axis.note]
+        for note, text in (*notes, (port.note, port.note)):
+            if note and text and note not in said:
+                table.add_row("", _text(f"  {readable(text)}", "dim italic"), "", "", "")
+                said.update({note} if note != port.note else ())
+
     for port in page.inputs:
         origin = f"from {port.origin.label}" if port.origin else port.parameter or ""
-        if port.via:
-            origin += f" via {', '.join(item.label for item in port.via)}"
-        row = (_name(port.name, port.latex), shape_text(port.shape), port.dtype or "dtype not recorded", origin)
-        table.add_row(_text("in", "dim"), *(_text(cell) for cell in row))
+        row("in", port, origin + (f" via {', '.join(item.label for item in port.via)}" if port.via else ""))
     for output in page.outputs:
-        word = "shape" if page.tensor is not None else "out"
         to = ", ".join(item.label for item in output.readers) if page.tensor is None else ""
-        row = (
-            _name(output.name, output.latex),
-            shape_text(output.shape),
-            output.dtype or "dtype not recorded",
-            to and f"to {to}",
-        )
-        table.add_row(_text(word, "dim"), *(_text(cell) for cell in row))
-    for shape, note in [(item.shape, item.note) for item in page.inputs] + [
-        (item.shape, item.note) for item in page.outputs
-    ]:
-        for text in (*(f"{axis.text}: {axis.note}" for axis in shape or () if axis.note), note):
-            if text:
-                table.add_row("", "", _text(text, "dim italic"), "", "")
-    return table
+        row("shape" if page.tensor is not None else "out", output, to and f"to {to}")
+    if not common:
+        return table
+    from rich.console import Group
+
+    return Group(table, *(_text(f"for {item.of}: {readable(item.text)}", "dim italic") for item in common))
 
 
 def _name(name: str, latex: str | None) -> str:

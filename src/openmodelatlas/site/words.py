@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from openmodelatlas.graph.document import Node
-from openmodelatlas.site.fields import LineRange
+from openmodelatlas.site.fields import LineRange, Page
 
 _MOST_TITLE = 64
 _CONDITION = re.compile(r"(?P<name>.+?), (?P<way>where|unless) (?P<test>.+)", re.DOTALL)
@@ -75,6 +75,11 @@ def crumb_label(node: Node) -> str:
 def name_within(node: Node) -> str:
     """What a list of neighbours says: operations and tensors by their title, which tells them apart."""
     return heading(node) if node.kind in ("operation", "tensor", "kernel") else crumb_label(node)
+
+
+def layers_heading(page: Page) -> str:
+    """What the list of layers of the other kinds is called; on a page that is in no layer, they are of all kinds."""
+    return "In other layers" if any(item.here for item in page.same_place) else "Kinds of layers"
 
 
 def bare_name(name: str) -> str:
