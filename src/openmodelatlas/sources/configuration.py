@@ -155,8 +155,6 @@ def _object(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
                 f"The key {key!r} stands twice in one object, with different values.",
                 where=f"{name}, {key}",
                 advice=_MEND,
-                where=f"{name}, {key}",
-                advice=_MEND,
             )
         found[key] = value
     return found
