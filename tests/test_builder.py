@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,18 @@ def test_an_atlas_that_is_up_to_date_is_opened(home: Path) -> None:
 
     assert atlas.folder == before
     assert told[-1] == "tiny is up to date"
+
+
+def test_an_atlas_that_is_up_to_date_tells_why_sources_were_passed_over_now(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, key = target.find(TINY), store.read(model_folder(home, TINY_MODEL)).manifest.key
+    monkeypatch.setattr(builder, "_key", lambda *_: key)
+    for reasons in (("one",), ("another",), ()):
+        monkeypatch.setattr(builder, "find", lambda *_, r=reasons, **__: replace(found, passed_over=r))
+        atlas = builder.build(TINY, home=home)
+        assert atlas.document.provenance.preferred == reasons
+    assert store.read(model_folder(home, TINY_MODEL)).folder == atlas.folder
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-1])])

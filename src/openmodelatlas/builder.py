@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from openmodelatlas.bundle.home import home as default_home
 from openmodelatlas.bundle.home import model_folder, name_for
 from openmodelatlas.bundle.manifest import is_whole
@@ -77,6 +79,9 @@ def build(
         target = replace(target, model=model)
         atlas = None if force else up_to_date(folder, target, key())
         if atlas is not None:
+            # It says why sources were passed over when it was built, which need not be why they were now.
+            told = msgspec.structs.replace(atlas.document.provenance, preferred=target.passed_over)
+            atlas.document = msgspec.structs.replace(atlas.document, provenance=told)
             report(Progress(f"{target.title} is up to date", 1, 1))
             return atlas
         options = {"packages": packages, "overrides": dict(overrides or {}), "limits": limits}

@@ -125,6 +125,25 @@ def test_variants_have_names_of_their_own():
         assert len(set(labels)) == len(labels), labels
 
 
+@pytest.mark.parametrize(
+    ("class_name", "said"),
+    [
+        ("DeepseekV3MoE", True),
+        ("Qwen3MoeSparseMoeBlock", True),
+        ("module.MixtureOfExperts", True),
+        ("LatentMixtureOfExperts", True),
+        ("MOEExpertMixture", True),
+        ("mixture_of_experts", True),
+        ("MixtureOfDepths", False),
+        ("Experts", False),
+        ("Smoed", False),
+        ("MLP", False),
+    ],
+)
+def test_a_class_that_says_mixture_of_experts(class_name: str, said: bool) -> None:
+    assert naming.is_mixture(class_name) == said
+
+
 def test_the_dense_layers_and_the_mixtures_are_told_apart():
     built = specimen("stacked")
     assert [built.nodes[child].address for child in built.nodes["layers"].children] == [

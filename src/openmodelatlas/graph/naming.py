@@ -178,7 +178,10 @@ def phrase(words: Sequence[str]) -> str:
 
 def is_mixture(class_name: str) -> bool:
     """Whether a class name says mixture of experts."""
-    return any(word.lower() == "moe" for word in class_words(class_name)) or "MoE" in class_name or "Moe" in class_name
+    words = {word.lower() for word in class_words(class_name)}
+    if "mixture" in words and words & {"expert", "experts"}:
+        return True
+    return "moe" in words or "MoE" in class_name or "Moe" in class_name
 
 
 def is_attention(name: str, class_name: str) -> bool:
