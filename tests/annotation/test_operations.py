@@ -105,3 +105,19 @@ def test_any_argument_can_be_written(value: Any) -> None:
 def test_any_name_can_be_read(function: str) -> None:
     name, _ = operation_name(function)
     assert isinstance(name, str)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"min": 0.0, "max": {"float": "inf"}}, "Keeps every element within bounds, at least 0.0."),
+        ({"min": {"float": "-inf"}, "max": 7.0}, "Keeps every element within bounds, at most 7.0."),
+        ({"min": -7.0, "max": 7.0}, "Keeps every element within bounds, at least −7.0, at most 7.0."),
+    ],
+)
+def test_a_bound_that_bounds_nothing_is_not_told(arguments: dict[str, object], sentence: str) -> None:
+    assert describe_operation("torch.clamp", arguments) == sentence
+
+
+def test_what_a_mask_puts_is_told_also_where_it_is_infinite() -> None:
+    assert "-inf" in (describe_operation("torch.Tensor.masked_fill", {"value": {"float": "-inf"}}) or "")

@@ -12,6 +12,7 @@ import pytest
 
 from openmodelatlas.annotation.knowledge import NodeKnowledge
 from openmodelatlas.annotation.markup import split
+from openmodelatlas.catalogue.entry import Note
 from openmodelatlas.catalogue.load import load
 from openmodelatlas.site import mechanism_builder
 from openmodelatlas.site.fields.mechanisms import MechanismList, MechanismPage
@@ -134,3 +135,21 @@ def test_hostile_titles_are_inert(samples: list[Any]) -> None:
     markdown = pages.text("md", NAME)
     assert "<script>" not in markdown.replace("\\<script", "")
     assert "](javascript" not in markdown.replace("\\](javascript", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{eps}, inside the root.", r"$\varepsilon$: inside the root."),
+        ("{eps}.", ""),
+        ("At least {eps}.", r"$\varepsilon$: At least $\varepsilon$."),
+        (
+            r"Divided by $\sqrt{g}$ and $e^{x}$, not by $d - {eps}$.",
+            r"$\varepsilon$: Divided by $\sqrt{g}$ and $e^{x}$, not by $d - \varepsilon$.",
+        ),
+    ],
+)
+def test_a_note_has_symbols_in_place_of_values_and_says_none_twice(text: str, said: str) -> None:
+    """``g`` and ``x`` are symbols of the entry, and arguments of LaTeX here."""
+    entry = load().mechanisms["rms-norm"]
+    assert mechanism_builder._note(entry, Note(text=text, symbols=("eps",))) == said

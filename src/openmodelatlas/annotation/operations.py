@@ -130,7 +130,8 @@ def _formatted(value: Any, form: str | None, axes: Sequence[str]) -> str | None:
     if form == "index":
         text = argument_text(value)
         return f"`[{text.removeprefix('(').removesuffix(')').removesuffix(',')}]`"
-    return argument_text(value)
+    text = argument_text(value)
+    return f"−{text[1:]}" if isinstance(value, int | float) and value < 0 else text
 
 
 def _axis(value: Any, axes: Sequence[str]) -> str | None:

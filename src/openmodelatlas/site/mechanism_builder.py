@@ -29,7 +29,10 @@ from openmodelatlas.site.page import PageBuilder
 from openmodelatlas.site.words import crumb_label, heading
 
 _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
-_SYMBOL = re.compile(r"<([A-Za-z_]\w*)>|\{([A-Za-z_]\w*)\}")
+_SYMBOL = re.compile(r"<([A-Za-z_]\w*)>|(?<![\w}^\\\]])\{([A-Za-z_]\w*)\}")
+"""In LaTeX; the braces of an argument, as of a root, are none of a value."""
+
+_VALUE = re.compile(r"\{([A-Za-z_]\w*)\}(?:, |\.$)")
 
 
 class MechanismBuilder:
@@ -194,16 +197,21 @@ def _sections(entry: Mechanism | None) -> tuple[MechanismSection, ...]:
     if entry is None:
         return ()
     sections = (("Why", entry.why), ("When porting", entry.porting), ("Scope", entry.scope))
-    return tuple(
-        MechanismSection(title=title, notes=tuple(_note(entry, note) for note in notes))
-        for title, notes in sections
-        if notes
-    )
+    said = ((title, tuple(text for note in notes if (text := _note(entry, note)))) for title, notes in sections)
+    return tuple(MechanismSection(title=title, notes=notes) for title, notes in said if notes)
 
 
 def _note(entry: Mechanism, note: Note) -> str:
-    """A note with symbols in place of the values that they take in a model."""
+    """A note with symbols in place of the values that they take in a model.
+
+    A value that only repeats whose note it is (``<eps>: {eps}, inside the root``) is left out; empty where nothing
+    else is said.
+    """
     symbols = {name: symbol.latex for name, symbol in entry.front.symbols.items() if symbol.latex}
+    value = _VALUE.match(note.text)
+    text = note.text[value.end() :] if value is not None and value[1] in note.symbols else note.text
+    if not text:
+        return ""
 
     def in_text(found: re.Match[str]) -> str:
         return f"${symbols[found[1]]}$" if found[1] in symbols else found[0]
@@ -212,7 +220,7 @@ def _note(entry: Mechanism, note: Note) -> str:
         return symbols.get(found[1] or found[2], found[0])
 
     parts = []
-    for kind, content in split(note.text):
+    for kind, content in split(text):
         if kind == "latex":
             parts.append(f"${_SYMBOL.sub(in_latex, content)}$")
         elif kind == "code":

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.annotation.mechanisms.programs import material
+from tests.annotation.mechanisms.written import PROGRAMS
 
-from openmodelatlas.annotation.mechanisms.attach import note_text
+from openmodelatlas.annotation.material import Draft, Drafts
+from openmodelatlas.annotation.mechanisms.attach import attach, note_text
 from openmodelatlas.annotation.mechanisms.flow import Operand
 from openmodelatlas.annotation.mechanisms.terms import formula_at
 from openmodelatlas.catalogue.entry import Note
@@ -30,3 +33,19 @@ def test_a_number_stands_for_something_unless_it_says_no(value: object, so: bool
 def test_the_lowest_number_of_a_type_is_called_so(value: float, text: str) -> None:
     note = Note(text="Later positions get {hidden}, which is finite.")
     assert note_text(note, {"hidden": Operand(None, number=value)}, {}, frozenset()) == text
+
+
+def test_mechanisms_of_one_node_stand_in_the_order_of_the_flow() -> None:
+    """``swiglu`` runs before ``logit-soft-cap``, which comes first in the alphabet."""
+    network = PROGRAMS["swiglu"].strip().splitlines()
+    last = network[-1].split("=")[0].strip()
+    cap = [f"    small = div({last}, 30.0)", "    bent = tanh(small)", "    capped = mul(bent, 30.0)"]
+    made = material("\n".join([*network, *cap]))
+    drafts = Drafts(nodes={address: Draft() for address in made.document.nodes})
+    findings = attach(made, drafts, load())
+    assert findings.places["swiglu"]
+    assert findings.places["logit-soft-cap"]
+    block = drafts.nodes["block"]
+    said = [formula.mechanism for formula in block.formulas if formula.mechanism in ("swiglu", "logit-soft-cap")]
+    assert said == ["swiglu", "logit-soft-cap"]
+    assert [each for each in (block.mechanism, *block.mechanisms) if each in said] == said

@@ -74,7 +74,7 @@ def _attach(
     flow: Flow, node: Node, drafts: Drafts, catalogue: Catalogue, found: dict[str, list[Place]], main: str | None
 ) -> None:
     draft = drafts.nodes[node.address]
-    order = sorted(found, key=lambda identifier: identifier != main)
+    order = sorted(found, key=lambda identifier: (identifier != main, _start(flow, found[identifier])))
     symbols = {**drafts.tensor_symbols, **draft.symbols}  # what the page itself calls a tensor comes first
     ports = (port.tensor for port in (*node.inputs, *node.outputs) if port.tensor in symbols)
     page = {tensor: symbols[tensor] for tensor in ports} | draft.symbols
@@ -97,6 +97,11 @@ def _attach(
             draft.family = draft.family or mechanism.front.family
         latex = latex_of(mechanism, places, symbols, page)
         draft.explanation.extend(_notes(flow, node, mechanism, places[0], latex, noted))
+
+
+def _start(flow: Flow, places: Sequence[Place]) -> int:
+    """Where in the flow a mechanism begins."""
+    return min(flow.order[address] for place in places for address in place.fit.operations)
 
 
 def _is_said(places: Sequence[Place], catalogue: Catalogue, found: Mapping[str, list[Place]]) -> bool:

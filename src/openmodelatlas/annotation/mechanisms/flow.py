@@ -85,6 +85,11 @@ class Flow:
             self._add(node)
 
     @cached_property
+    def order(self) -> dict[str, int]:
+        """Where each node stands among all, in order of execution."""
+        return {address: number for number, address in enumerate(self.document.nodes)}
+
+    @cached_property
     def names_passed(self) -> frozenset[str]:
         """Names of the operations that are passed over somewhere."""
         return frozenset(operation.name for operation in self.passed.values())

@@ -105,8 +105,9 @@ def _one_of(board: Board, names: Names, producer: str, address: str, result: str
     if ranked and board.kinds.get(view.root(address)) is None:
         source = names.noun(view.inputs(producer)[0])
         return f"best {source}" if place == 1 else f"places of the best {source}"
-    if word == "copy" and len(outputs) == 2 and place == 1:
-        return f"filled part of the {names.noun(outputs[1])}"
+    if word == "copy" and len(outputs) == 2:
+        whole = names.noun(outputs[1])
+        return f"filled part of the {whole}" if place == 1 else whole
     nouns = [names.noun(other) if board.kinds.get(view.root(other)) else "" if ranked else result for other in outputs]
     noun = nouns[place - 1]
     return noun if nouns.count(noun) == 1 else f"{noun}, part {place} of {len(outputs)}"
