@@ -97,6 +97,22 @@ class Closure(nn.Module):
         self.forward = lambda x: x * self.scale
 
 
+class Held(nn.Module):
+    """Takes tensors in a tuple, by position only, what is no tensor, and what a hook makes of it; gives a pair."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(hidden_size, hidden_size)
+        self.register_forward_pre_hook(lambda module, given: (*given[:2], 3))
+
+    def forward(
+        self, pair: tuple[torch.Tensor, torch.Tensor], mask: torch.Tensor | None, power: int, /, **more: object
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor]]:
+        x, y = pair
+        y = self.project(y, **more) ** power
+        return x + y, (y,)
+
+
 def other_text(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
     return OtherText(hidden_size), (torch.randn(2, 5, hidden_size),)
 
@@ -115,3 +131,7 @@ def renamed(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
 
 def closure(hidden_size: int = 32) -> tuple[nn.Module, tuple[torch.Tensor]]:
     return Closure(hidden_size), (torch.randn(2, 5, hidden_size),)
+
+
+def held(hidden_size: int = 32) -> tuple[nn.Module, tuple[object, ...]]:
+    return Held(hidden_size), ((torch.randn(2, 5, hidden_size), torch.randn(2, 1, hidden_size)), None, 2)

@@ -18,6 +18,7 @@ from openmodelatlas.bundle.kept import named_values
         ("halves", ["chunk", "iadd", "sin"], 0),
         ("renamed", ["mul", "add", "cos"], 3),
         ("closure", [], 0),
+        ("held", ["pow", "add"], 0),
     ],
 )
 def test_a_model_that_does_what_few_do(tmp_path: Path, factory: str, operations: list[str], layers: int) -> None:

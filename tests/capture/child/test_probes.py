@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from openmodelatlas.capture.child import probes
+from openmodelatlas.capture.child.subject import Inputs
 from openmodelatlas.capture.recording import Probe
 
 
@@ -27,8 +28,8 @@ def test_kernels_are_compiled_for_float32_only(dtype: str, compiles: bool) -> No
         def instantiate(self, *_: object) -> torch.nn.Module:
             return Model()
 
-        def inputs(self, *_: object) -> dict[str, torch.Tensor]:
-            return {"x": torch.ones(1)}
+        def inputs(self, *_: object) -> Inputs:
+            return Inputs({"x": torch.ones(1)})
 
     probe = Probe(name="b", role="solve", sizes={}, batch=1, tokens=1, dtype=dtype, seed=0)
     torch._C._set_mkldnn_enabled(True)

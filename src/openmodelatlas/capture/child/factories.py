@@ -12,16 +12,20 @@ from typing import Any
 import torch
 
 from openmodelatlas.capture.child import schedules
+from openmodelatlas.capture.child.examples import check_taken, example_inputs, fitted
 from openmodelatlas.capture.child.kinds import flat, origins_of
 from openmodelatlas.capture.child.lengths import last_parts, texts_beside, written_lengths
 from openmodelatlas.capture.child.probes import TOKEN_NAMES
 from openmodelatlas.capture.child.schedules import schedule_keys
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import read_verified
+from openmodelatlas.capture.child.subject import Inputs
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
 from openmodelatlas.capture.job import Job
 from openmodelatlas.capture.recording import Probe
 from openmodelatlas.errors import ConfigurationError, SourceNotFoundError
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 FIXED_SIZES_NOTE = (
     "The factory has no sizes to choose (no integer keyword arguments, no configuration): every probe runs the "
@@ -44,11 +48,12 @@ class FactorySubject:
         self.notes: list[str] = []
         self.keywords: dict[str, Any] = {}
         self.takes_dictionary = False
-        self.example: dict[str, torch.Tensor] = {}
+        self.example: Inputs | None = None
+        self.entry = job.entry
         try:
-            parameters = inspect.signature(factory).parameters
+            parameters: Mapping[str, inspect.Parameter] = inspect.signature(factory).parameters
         except (TypeError, ValueError):
-            parameters = {}  # type: ignore[assignment]
+            parameters = {}
         positional = [name for name, value in parameters.items() if _is_required(value)]
         named = [name for name in parameters if name in {"config", "configuration"}]
         self.takes_dictionary = len(positional) == 1 or bool(named)
@@ -59,10 +64,12 @@ class FactorySubject:
                 advice="Wrap it in a function without arguments.",
             )
         if not self.takes_dictionary:
+            _check_keys(job, parameters)
             self.keywords = {
                 name: value.default
                 for name, value in parameters.items()
-                if isinstance(value.default, (bool, int, float, str)) or name in job.configuration
+                if value.kind in _BY_NAME
+                and (isinstance(value.default, (bool, int, float, str)) or name in job.configuration)
             }
         self.whole = {**self.keywords, **copy.deepcopy(job.configuration)}
         text = self.whole.get("text_config")
@@ -118,7 +125,8 @@ class FactorySubject:
             torch.set_default_dtype(before)
         if isinstance(made, tuple) and len(made) == 2:
             made, example = made
-            self.example = _by_name(made, example)
+            if isinstance(made, torch.nn.Module):
+                self.example = example_inputs(made, example, self.entry) if example is not None else None
         if not isinstance(made, torch.nn.Module):
             raise ConfigurationError(
                 f"The factory returned {type(made).__name__}, not a torch.nn.Module or (module, inputs).",
@@ -126,21 +134,33 @@ class FactorySubject:
             )
         return made.eval()
 
-    def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> dict[str, torch.Tensor]:
+    def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> Inputs:
         """The example inputs with their first axis repeated or cut to the probe's batch; else ``input_ids`` [B, T].
 
         Raises:
-            ConfigurationError: the factory gives no example inputs, and ``forward`` does not begin with tokens.
+            ConfigurationError: the factory gives no example inputs, and ``forward`` takes others than tokens; or see
+                :func:`.examples.fitted`.
         """
-        if self.example:
-            return {name: _resized(value, probe.batch).to(device) for name, value in self.example.items()}
-        parameters = list(inspect.signature(model.forward).parameters)
-        if not parameters or parameters[0] not in TOKEN_NAMES:
+        if self.example is not None:
+            return fitted(self.example, probe.batch, device, self.entry)
+        parameters = inspect.signature(model.forward).parameters
+        if not parameters:
+            return Inputs()
+        first = next(iter(parameters.values()))
+        if first.name not in TOKEN_NAMES:
             raise ConfigurationError(
-                f"{type(model).__name__}.forward takes {', '.join(parameters) or 'nothing'}, and the factory gives no "
-                "example inputs.",
+                f"{type(model).__name__}.forward takes {', '.join(parameters)}, and the factory gives no example "
+                "inputs.",
+                where=self.entry,
                 advice="Return (module, inputs) from the factory.",
             )
+        tokens = self._tokens(model, probe, device)
+        inputs = Inputs({first.name: tokens}, positional=int(first.kind is not inspect.Parameter.KEYWORD_ONLY))
+        check_taken(model, inputs, self.entry)
+        return inputs
+
+    def _tokens(self, model: torch.nn.Module, probe: Probe, device: str) -> torch.Tensor:
+        """Token numbers [B, T] below the vocabulary's size, as far as that is told; int64."""
         vocabulary = next(
             (
                 value
@@ -154,9 +174,9 @@ class FactorySubject:
             vocabulary = table.num_embeddings if table is not None else 2
         shape = (probe.batch, probe.tokens)
         if device == "meta":
-            return {parameters[0]: torch.zeros(shape, dtype=torch.int64, device="meta")}
+            return torch.zeros(shape, dtype=torch.int64, device="meta")
         generator = torch.Generator().manual_seed(probe.seed)
-        return {parameters[0]: torch.randint(0, vocabulary, shape, generator=generator)}
+        return torch.randint(0, vocabulary, shape, generator=generator)
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:
@@ -166,19 +186,22 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     )
 
 
-def _by_name(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
-    if isinstance(example, torch.Tensor):
-        example = (example,)
-    if isinstance(example, Mapping):
-        return {str(name): value for name, value in example.items()}
-    names = list(inspect.signature(module.forward).parameters)
-    return dict(zip(names, example, strict=False))
+def _check_keys(job: Job, parameters: Mapping[str, inspect.Parameter]) -> None:
+    """See to it that the factory has a keyword argument for every key of the configuration.
 
-
-def _resized(value: torch.Tensor, batch: int) -> torch.Tensor:
-    if value.dim() < 2:
-        return value
-    return value[torch.arange(batch) % value.shape[0]]
+    Raises:
+        ConfigurationError: it has none for one of them.
+    """
+    taken = [name for name, parameter in parameters.items() if parameter.kind in _BY_NAME]
+    if not parameters or any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    unknown = [key for key in job.configuration if key not in taken]
+    if unknown:
+        raise ConfigurationError(
+            f"{job.entry} takes no {', '.join(unknown)}; it takes {', '.join(taken) or 'nothing by name'}.",
+            where=unknown[0],
+            advice="Leave the key out of the configuration, or give the factory a keyword argument of that name.",
+        )
 
 
 def factory_subject(job: Job) -> FactorySubject:

@@ -21,6 +21,7 @@ from openmodelatlas.capture.child.rope import fit_lists
 from openmodelatlas.capture.child.schedules import schedule_keys
 from openmodelatlas.capture.child.sizes import Published
 from openmodelatlas.capture.child.source_package import SourceFinder, attribute, install, read_verified
+from openmodelatlas.capture.child.subject import Inputs
 from openmodelatlas.capture.child.weights import marked_uninitialised_memory, no_initialisation
 from openmodelatlas.capture.job import Job
 from openmodelatlas.capture.recording import Probe
@@ -159,7 +160,7 @@ class HuggingFaceSubject:
             torch.set_default_dtype(before)
         return model.eval()
 
-    def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> dict[str, torch.Tensor]:
+    def inputs(self, model: torch.nn.Module, probe: Probe, device: str) -> Inputs:
         """``input_ids`` and, only where ``forward`` has no default for them, masks and positions: ``[B, T]`` int64.
 
         Raises:
@@ -195,7 +196,7 @@ class HuggingFaceSubject:
                     given[name] = torch.ones(shape, dtype=torch.int64, device=device)
                 elif name == "position_ids":
                     given[name] = torch.arange(probe.tokens, device=device).expand(shape)
-        return given
+        return Inputs(given, passed_on=True)
 
 
 def _no_own_initialisation() -> AbstractContextManager[Any]:

@@ -229,7 +229,7 @@ class OperationRecorder:
                     outputs.append(tensors.enter(result, "operation", self.table.count))
                 return result
             # The function handed a tensor through (``.to`` its own dtype): data flow must not fuse before and after.
-            result = result.view(result.shape)
+            result = result.view(result.shape) if result.layout is torch.strided else result.detach()
         outputs.append(tensors.enter(result, "operation", self.table.count, inputs=found))
         return result
 

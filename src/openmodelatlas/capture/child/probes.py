@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from openmodelatlas.capture.child.recorder import Recorder
-from openmodelatlas.capture.child.subject import Subject
+from openmodelatlas.capture.child.subject import Inputs, Subject
 from openmodelatlas.capture.child.weights import fill
 from openmodelatlas.capture.recording import Probe
 
@@ -50,55 +51,69 @@ def _no_kernels_to_compile() -> Iterator[None]:
         torch._C._set_mkldnn_enabled(before)
 
 
-def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: dict[str, torch.Tensor], seed: int) -> list[str]:
+def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: Inputs, seed: int) -> list[str]:
     """Record the prefill with ``inputs`` and, if it leaves a cache, one decode step; returns notes."""
     parameters = inspect.signature(model.forward).parameters
-    switches = {"use_cache": True} if _takes(parameters, "use_cache") else {}
+    switch = _takes(parameters, "use_cache", inputs) and "use_cache" not in inputs.arguments
+    switches = {"use_cache": True} if switch else {}
     torch.manual_seed(seed)
-    with torch.no_grad(), recorder.record("prefill", inputs=inputs):
-        output = model(**inputs, **switches)
-    found = _cache(output)
+    args, kwargs = inputs.call()
+    with torch.no_grad(), recorder.record("prefill", inputs=inputs.tensors()):
+        output = model(*args, **kwargs, **switches)
+    found = _cache(output, is_named=inputs.passed_on or any(name in parameters for name in CACHE_NAMES))
     if found is None:
         return [NO_CACHE]
     returned, cache = found
     name = returned if returned in parameters else next((name for name in CACHE_NAMES if name in parameters), returned)
-    if not _takes(parameters, name):
+    if not _takes(parameters, name, inputs):
         return [f"The model returns {returned} but its forward takes none: there is no decode step."]
     step = _decode_inputs(inputs, parameters, name)
     if step is None:
         return ["The model's inputs have no token axis: there is no decode step."]
     torch.manual_seed(seed + 1)
-    with torch.no_grad(), recorder.record("decode", inputs=step):
-        model(**step, **{name: cache}, **switches)
+    args, kwargs = step.call()
+    with torch.no_grad(), recorder.record("decode", inputs=step.tensors()):
+        model(*args, **kwargs, **{name: cache}, **switches)
     return []
 
 
-def _takes(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
-    return name in parameters or any(value.kind is inspect.Parameter.VAR_KEYWORD for value in parameters.values())
+def _takes(parameters: Mapping[str, inspect.Parameter], name: str, inputs: Inputs) -> bool:
+    if name in parameters:
+        return parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY
+    return inputs.passed_on and any(value.kind is inspect.Parameter.VAR_KEYWORD for value in parameters.values())
 
 
-def _cache(output: Any) -> tuple[str, Any] | None:
-    """The cache among a model's outputs with the name its ``forward`` takes it back by."""
+def _cache(output: Any, *, is_named: bool) -> tuple[str, Any] | None:
+    """The cache among a model's outputs with the name its ``forward`` takes it back by.
+
+    The second of a bare pair is one only if it ``is_named``: if ``forward`` has a parameter for a cache.
+    """
     for name in CACHE_NAMES:
         value = output.get(name) if isinstance(output, Mapping) else getattr(output, name, None)
         if value is not None:
             return name, value
-    if isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], torch.Tensor):
+    if is_named and isinstance(output, tuple) and len(output) == 2 and not isinstance(output[1], torch.Tensor):
         return ("cache", output[1]) if output[1] is not None else None
     return None
 
 
-def _decode_inputs(
-    inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, inspect.Parameter], cache: str
-) -> dict[str, torch.Tensor] | None:
-    """One further token per sequence: ``[B, 1]`` int64, masks one longer, positions one further."""
-    tokens = next((value for name, value in inputs.items() if name in TOKEN_NAMES), None)
-    if tokens is None or tokens.dim() != 2:
+def _decode_inputs(inputs: Inputs, parameters: Mapping[str, inspect.Parameter], cache: str) -> Inputs | None:
+    """One further token per sequence: ``[B, 1]`` int64, masks one longer, positions one further; without a cache.
+
+    What stands behind the cache by position is handed over by name.
+    """
+    tokens = next((value for name, value in inputs.arguments.items() if name in TOKEN_NAMES), None)
+    if not isinstance(tokens, torch.Tensor) or tokens.dim() != 2:
         return None
     length = tokens.shape[1]
-    step: dict[str, torch.Tensor] = {}
-    for name, value in inputs.items():
-        if name == "attention_mask":
+    step: dict[str, Any] = {}
+    positional = inputs.positional
+    for index, (name, value) in enumerate(inputs.arguments.items()):
+        if name == cache:
+            positional = min(positional, index)
+        elif not isinstance(value, torch.Tensor):
+            step[name] = value
+        elif name == "attention_mask":
             step[name] = torch.ones((tokens.shape[0], length + 1), dtype=value.dtype, device=value.device)
         elif name == "position_ids":
             step[name] = value[:, -1:] + 1
@@ -108,4 +123,4 @@ def _decode_inputs(
             step[name] = value
     if cache == "cache_params" and "cache_position" in parameters:
         step["cache_position"] = torch.tensor([length], device=tokens.device)
-    return step
+    return replace(inputs, arguments=step, positional=positional)
