@@ -133,7 +133,7 @@ def _describe_call(node: Node, nodes: Mapping[str, Node], operations: int, axes:
     """For the model, phases, modules and functions."""
     inside = f" ({operations} operation{'' if operations == 1 else 's'})" if operations else ""
     if node.kind == "phase":
-        return f"What runs in the {node.phase} step{inside}."
+        return f"It runs {inside.strip(' ()')}." if inside else f"The {node.phase} step runs nothing that was recorded."
     name = node.class_name or node.function or node.title
     if node.kind == "model":
         depth = f", {layers} layers" if layers else ""

@@ -35,6 +35,7 @@ from openmodelatlas.site.neighbours import Neighbours
 from openmodelatlas.site.parts import drawings_of, knowledge_of
 from openmodelatlas.site.ports import PortWriter
 from openmodelatlas.site.source_code import CodeWriter, columns
+from openmodelatlas.site.states import States
 from openmodelatlas.site.tensors import TensorWriter
 from openmodelatlas.site.words import crumb_label, heading
 
@@ -88,6 +89,7 @@ class PageBuilder:
         dimensions = DimensionWriter(self.document.sizes)
         self._neighbours = Neighbours(self._nodes)
         self._ports = PortWriter(self.document, dimensions, self._neighbours)
+        self._states = States(self.document)
         self._tensors = TensorWriter(atlas, self.document, dimensions, self._neighbours)
         self._branches = BranchWriter(self._nodes, self._neighbours)
         self.layers = Layers(self._nodes)
@@ -203,6 +205,9 @@ class PageBuilder:
             # A tensor that is only given another name has one symbol as it comes and another as it goes.
             own = self.known(port.tensor).symbols.get(port.tensor) if port.tensor in passed else None
             inputs.append(self._ports.input(node, port, own or symbols.get(port.tensor)))
+        for port in self._states.of(node):
+            read = self._ports.input(node, port, symbols.get(port.tensor))
+            inputs.append(msgspec.structs.replace(read, title=crumb_label(self._nodes[port.tensor])))
         return (
             (*self._absent(node, passed), *inputs),
             tuple(self._ports.output(node, port, symbols.get(port.tensor)) for port in ports),

@@ -132,7 +132,8 @@ def _ports(page: Page) -> RenderableType:
 
     def row(word: str, port: PageInput | PageOutput, flow: str) -> None:
         dtype = port.dtype or "dtype not recorded"
-        cells = (_name(port.name, port.latex), shape_text(port.shape), dtype, flow)
+        name = f"{port.name} ({port.title})" if port.title else port.name
+        cells = (_name(name, port.latex), shape_text(port.shape), dtype, flow)
         table.add_row(_text(word, "dim"), *(_text(cell) for cell in cells))
         notes = [(axis.note, f"{axis.text}: {axis.note}") for axis in port.shape or () if axis.note]
         for note, text in (*notes, (port.note, port.note)):
