@@ -152,7 +152,9 @@ def _unbounded(name: str, places: Sequence[Place]) -> str | None:
 
 def _says(text: str, latex: str) -> bool:
     """Whether a formula without its terms has this letter."""
-    return bool(latex) and re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", text) is not None
+    if not latex or latex not in text:
+        return False
+    return re.search(rf"(?<![A-Za-z\\]){re.escape(latex)}(?![A-Za-z])", text) is not None
 
 
 def operand_lines(flow: Flow, operand: Operand) -> tuple[Lines, ...]:
