@@ -261,6 +261,17 @@ def test_the_published_count_holds_if_it_is_equal() -> None:
     assert published_count(entry, source, entry.parameters.total + 1).passed is False
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_no_verdict_on_the_published_count_contradicts_its_name(name: str) -> None:
+    entry = MODELS[name]
+    source = resolve("reference:kimi-k2")  # from where only Kimi K2 is known
+    for counted in (entry.parameters.total, entry.parameters.total + 10**9):
+        check = published_count(entry, source, counted)
+        assert check.name == "parameters against the published count"
+        assert "published" in check.detail
+        assert ("than the published" in check.detail) == (not check.passed)
+
+
 def test_a_known_difference_from_the_published_count_is_told_with_its_reason() -> None:
     entry = MODELS["kimi-k2"]
     source = resolve("transformers:deepseek_v3")

@@ -27,6 +27,13 @@
 
 from __future__ import annotations
 
+INSTALL_CAPTURE = (
+    "Install openmodelatlas with its extra `capture` from where it came: pip install '.[capture]' in the folder of its "
+    "source."
+)
+"""Advice where something is missing that building and checking need, and reading does not. The package is on no index,
+so that no name can be given to pip."""
+
 
 class AtlasError(Exception):
     """Base of every error that this package raises on purpose.

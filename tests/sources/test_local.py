@@ -204,7 +204,7 @@ def test_transformers_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(SourceNotFoundError, match="not installed") as caught:
         resolve("transformers:llama")
-    assert "openmodelatlas[capture]" in (caught.value.advice or "")
+    assert "pip install '.[capture]'" in (caught.value.advice or "")
 
 
 def test_older_transformers_keeps_its_tables_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openmodelatlas.annotation.explanations.notes import notes_of
 from openmodelatlas.catalogue.load import load
-from openmodelatlas.errors import CaptureError
+from openmodelatlas.errors import INSTALL_CAPTURE, CaptureError
 
 
 def check_needs(model: str) -> None:
@@ -19,7 +19,7 @@ def check_needs(model: str) -> None:
     except ImportError as error:
         raise CaptureError(
             f"NumPy cannot be imported, so no formula can be evaluated: {error}.",
-            advice="Run pip install 'openmodelatlas[capture]'.",
+            advice=INSTALL_CAPTURE,
         ) from error
     catalogue = load()
     for identifier, mechanism in catalogue.mechanisms.items():

@@ -18,9 +18,8 @@ from openmodelatlas.capture.job import JOB_FORMAT, Job, Limits
 from openmodelatlas.capture.sandbox import Protection
 from openmodelatlas.capture.temporary import temporary_folder
 from openmodelatlas.capture.watch import size
-from openmodelatlas.errors import AtlasError
+from openmodelatlas.errors import INSTALL_CAPTURE, AtlasError
 
-_INSTALL = "Run pip install 'openmodelatlas[capture]'."
 _ROOM_BYTES = 2 * 2**30
 
 
@@ -62,18 +61,20 @@ def check_torch() -> DoctorCheck:
     try:
         version = metadata.version("torch")
     except metadata.PackageNotFoundError:
-        return DoctorCheck(name="torch", ok=False, detail="not installed: nothing can be captured", advice=_INSTALL)
+        return DoctorCheck(
+            name="torch", ok=False, detail="not installed: nothing can be captured", advice=INSTALL_CAPTURE
+        )
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", "import torch; print(torch.__version__)"],
             capture_output=True, text=True, errors="replace", check=False, timeout=120,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        return DoctorCheck(name="torch", ok=False, detail=f"{version} cannot be tried: {error}", advice=_INSTALL)
+        return DoctorCheck(name="torch", ok=False, detail=f"{version} cannot be tried: {error}", advice=INSTALL_CAPTURE)
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         detail = f"{version} is installed but does not import: {reading.printable(last[0], 300)}"
-        return DoctorCheck(name="torch", ok=False, detail=detail, advice=_INSTALL)
+        return DoctorCheck(name="torch", ok=False, detail=detail, advice=INSTALL_CAPTURE)
     return DoctorCheck(name="torch", ok=True, detail=done.stdout.strip())
 
 
@@ -83,7 +84,7 @@ def check_transformers() -> DoctorCheck:
         return DoctorCheck(name="transformers", ok=True, detail=metadata.version("transformers"))
     except metadata.PackageNotFoundError:
         detail = "not installed: sources of the kind transformers: cannot be captured"
-        return DoctorCheck(name="transformers", ok=False, detail=detail, advice=_INSTALL)
+        return DoctorCheck(name="transformers", ok=False, detail=detail, advice=INSTALL_CAPTURE)
 
 
 def check_pip() -> DoctorCheck:

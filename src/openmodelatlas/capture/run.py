@@ -24,7 +24,7 @@ from openmodelatlas.capture.landing import (
 )
 from openmodelatlas.capture.recording import Recording, Summary
 from openmodelatlas.capture.sandbox import Protection
-from openmodelatlas.errors import CaptureError, ConfigurationError, RecordingError, TrustError
+from openmodelatlas.errors import INSTALL_CAPTURE, CaptureError, ConfigurationError, RecordingError, TrustError
 from openmodelatlas.sources.source import Source
 
 _DEVELOPMENT_VERSION = re.compile(r"(\d+\.\d+\.\d+)\.dev\d*")
@@ -103,9 +103,7 @@ def capture(
             advice="Read it, then add --trust-remote-code.",
         )
     if overlay.installed_version("torch") is None:
-        raise CaptureError(
-            "PyTorch is not installed, so no model can run here.", advice="Run pip install 'openmodelatlas[capture]'."
-        )
+        raise CaptureError("PyTorch is not installed, so no model can run here.", advice=INSTALL_CAPTURE)
     limits = limits or Limits()
     wanted, notes = requirements(source, packages)
     overlays = [overlay.ensure(wanted, home=home, progress=progress)] if wanted else []

@@ -18,6 +18,11 @@ def command(as_json: bool) -> int:
     """Look at everything a build needs: torch, transformers, overlays, the sandbox, the hub, disk space.
 
     Each line that is not well says how to mend it. The exit code is 1 if something is missing that a build needs.
+
+    \b
+    Examples:
+      oma doctor
+      oma doctor --json
     """
     with Reporter() as report:
         report(Progress("Looking at Python, torch, transformers and the sandbox", 0, 0))

@@ -42,7 +42,7 @@ Exit codes:
   2    an argument, address or name does not fit
   3    a source could not be read
   4    code would run that nobody has said to trust
-  5    running the model's code failed
+  5    running the model's code failed, or what runs it is not installed
   6    dimensions, the graph or the catalogue contradict themselves
   7    an atlas could not be written, read or drawn
   70   a bug of this program

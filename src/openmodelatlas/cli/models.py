@@ -14,6 +14,7 @@ from openmodelatlas.bundle.manifest import read_checked
 from openmodelatlas.errors import BundleError
 
 _PLAIN_WIDTH = 180
+_PARAMETERS = "parameters, published"
 
 
 @click.command("models", short_help="List the registered models and what is built.")
@@ -22,6 +23,11 @@ def command(as_json: bool) -> None:
     """List the registered models, with their published parameter counts and sources, and which atlases are built.
 
     Atlases built from other sources are listed as well.
+
+    \b
+    Examples:
+      oma models
+      oma models --json
     """
     entries = listing()
     if as_json:
@@ -35,8 +41,8 @@ def command(as_json: bool) -> None:
     from openmodelatlas.cli.console import output
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("name", "model", "parameters", "sources, best first", "atlas"):
-        table.add_column(column, justify="right" if column == "parameters" else "left", overflow="fold")
+    for column in ("name", "model", _PARAMETERS, "sources, best first", "atlas"):
+        table.add_column(column, justify="right" if column == _PARAMETERS else "left", overflow="fold")
     for entry in entries:
         published = entry["published_parameters"]
         cells = (

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from openmodelatlas.errors import DrawingError
+from openmodelatlas.errors import INSTALL_CAPTURE, DrawingError
 
 KATEX = Path(__file__).parent / "engines" / "katex.min.js"
 
@@ -63,7 +63,7 @@ class Engine:
             from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
         except ImportError as error:
             raise DrawingError(
-                "Formulas cannot be set: mini-racer is not installed.", advice="pip install 'openmodelatlas[capture]'"
+                "Formulas cannot be set: mini-racer is not installed.", advice=INSTALL_CAPTURE
             ) from error
         try:
             code = KATEX.read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ class Engine:
             raise DrawingError(
                 f"Formulas cannot be set: V8 or KaTeX does not start ({type(error).__name__}: {said}).",
                 where=str(KATEX),
-                advice="Install openmodelatlas[capture] anew.",
+                advice=f"{INSTALL_CAPTURE} Where it is installed, add --force-reinstall.",
             ) from error
 
     def close(self) -> None:

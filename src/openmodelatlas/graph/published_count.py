@@ -24,10 +24,10 @@ def published_count(entry: RegisteredModel, source: Source, counted: int) -> Che
     It holds if they equal the published count (rounded as that is), or what this source's code is known to count where
     it leaves out, for a reason that the registry states, a part of what was published.
     """
-    name, published = "parameters equal the published count", entry.parameters
+    name, published = "parameters against the published count", entry.parameters
     if published.agrees_with(counted):
-        exact = "" if published.precision == 1 else f", which rounds to {published.total:,}"
-        return Check(name=name, passed=True, detail=f"{counted:,}{exact} ({published.origin})")
+        relation = "as published" if published.precision == 1 else f"which rounds to the published {published.total:,}"
+        return Check(name=name, passed=True, detail=f"{counted:,}, {relation} ({published.origin})")
     difference = counted - published.total
     relation = f"{abs(difference):,} {'more' if difference > 0 else 'fewer'} than the published {published.total:,}"
     known = any(each.measured_parameters == counted for each in entry.sources if _is_from(source, each.spec))

@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from openmodelatlas.errors import SourceError, SourceNotFoundError
+from openmodelatlas.errors import INSTALL_CAPTURE, SourceError, SourceNotFoundError
 from openmodelatlas.sources.code import parse_file
 from openmodelatlas.sources.files import hash_files
 from openmodelatlas.sources.source import Source
@@ -62,9 +62,7 @@ def find_package() -> Path:
     """
     spec = PathFinder.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise SourceNotFoundError(
-            "transformers is not installed.", advice="Install it with: pip install 'openmodelatlas[capture]'."
-        )
+        raise SourceNotFoundError("transformers is not installed.", advice=INSTALL_CAPTURE)
     return Path(spec.origin).parent
 
 
