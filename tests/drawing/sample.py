@@ -180,6 +180,8 @@ def decoder() -> Document:
         parameters=("layers.*.attention.weight",),
     )
     cached = sample.box("block/attention/append", {"x": normed}, (B, H, T, E), gives="keys", kind="operation")
+    for tensor in (mask, cosines, sines):
+        sample._read("", tensor, "block/attention/append")
     joined = sample.box(
         "block/add", {"hidden_states": embedded, "update": mixed}, gives="hidden_states", kind="operation",
         function="torch.Tensor.add", title="Add attention update",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.drawing.draw import draw_levels
 from openmodelatlas.drawing.drawing import Drawing, DrawnEdge, DrawnNode
 from openmodelatlas.drawing.flow import read_flow
-from openmodelatlas.graph.document import TensorFact
+from openmodelatlas.graph.document import Document, TensorFact
+from openmodelatlas.shapes.dimension import Constant, Dimension
 from tests.drawing.sample import HIDDEN, ONE, B, D, E, H, Sample, T, decoder, knowledge
 
 
@@ -179,3 +181,36 @@ def test_what_enters_has_the_shape_in_which_it_comes_in() -> None:
 
     assert entering.shape is not None
     assert entering.shape.text == "[B, T, h, dh]"
+
+
+def small(shape: tuple[Dimension, ...] | None) -> Document:
+    """Positions that a module is handed and does not read, beside features that it reads."""
+    sample = Sample()
+    sample.add("", "model")
+    features = sample.box("features", {}, kind="function")
+    positions = sample.box("positions", {}, kind="function")
+    sample.box("module", {"x": features, "position_ids": positions})
+    sample.box("module/add", {"x": features}, kind="operation", function="torch.Tensor.add")
+    sample.leave("", "output", "module/output")
+    node = sample.nodes["module"]
+    inputs = (msgspec.structs.replace(node.inputs[0], shape=shape), *node.inputs[1:])
+    outputs = tuple(msgspec.structs.replace(port, shape=shape) for port in node.outputs)
+    sample.nodes["module"] = msgspec.structs.replace(node, inputs=inputs, outputs=outputs)
+    return sample.document()
+
+
+def test_what_nothing_reads_has_no_line_to_the_node_that_is_handed_it() -> None:
+    drawing = draw_levels(small(None), Knowledge())[""]
+    ends = {node.id: node.address for node in drawing.nodes}
+    lines = {(ends[edge.source], ends[edge.target]) for edge in drawing.edges}
+    assert ("features", "module") in lines
+    assert not any(source == "positions" for source, _ in lines)
+
+
+def test_a_box_says_the_numbers_that_its_members_return_and_a_level_those_that_they_read() -> None:
+    drawings = draw_levels(small((Constant(value=8), Constant(value=4096))), Knowledge())
+    (box,) = (node for node in drawings[""].nodes if node.address == "module")
+    (entering,) = (node for node in drawings["module"].nodes if node.role == "input")
+    for node in (box, entering):
+        assert node.shape is not None
+        assert "".join(run.text for run in node.shape.runs) == "[8, 4096]"

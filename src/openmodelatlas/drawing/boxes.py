@@ -13,7 +13,7 @@ from openmodelatlas.drawing.lettering import latex_runs, text_of, text_runs
 from openmodelatlas.drawing.level import Box, Level, Stream
 from openmodelatlas.drawing.pieces import BODY, CODE, Line, Piece, line
 from openmodelatlas.drawing.shapes import ShapeWriter
-from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.graph.document import Document, Node, Port
 from openmodelatlas.graph.outcomes import counted
 from openmodelatlas.shapes.dimension import Dimension
 
@@ -75,9 +75,10 @@ class BoxWriter:
         known = self._knowledge.get(address)
         return None if known is None else known.family
 
-    def shape(self, tensor: str) -> Line | None:
+    def shape(self, tensor: str, ports: Sequence[Port] = ()) -> Line | None:
         """Shape of a tensor or parameter in symbols."""
-        dimensions = self._flow.shape(tensor)
+        seen = next((port.shape for port in ports if port.tensor == tensor and port.shape is not None), None)
+        dimensions = seen or self._flow.shape(tensor)
         if dimensions is None:
             return None
         alike = self._alike.get(dimensions)
@@ -95,9 +96,10 @@ class BoxWriter:
         """Whether a box with one output already says the shape of the tensor that leaves it."""
         if box.role != "node":
             return False
-        given = self._given(level, box, self._document.nodes[box.address])
-        shown = None if given is None else self.shape(given)
-        own = self.shape(tensor)
+        node = self._document.nodes[box.address]
+        given = self._given(level, box, node)
+        shown = None if given is None else self.shape(given, node.outputs)
+        own = self.shape(tensor, node.outputs)
         streams = sum(stream.origin == box.index for stream in level.streams)
         return streams == 1 and shown is not None and own is not None and shown.runs == own.runs
 
@@ -138,7 +140,7 @@ class BoxWriter:
             branch = node.branches[0]
             lines["formula"] = line([Run("if "), Run(_one_line(branch.test), "code")], CODE, most=MOST_FORMULA)
             lines["note"] = line([Run(branch_text(node))], BODY, most=MOST_TITLE + 60)
-        shape = None if given is None else self.shape(given)
+        shape = None if given is None else self.shape(given, node.outputs)
         if shape is not None:
             lines["shape"] = shape
         return lines
@@ -196,7 +198,9 @@ class BoxWriter:
     def _terminal_lines(self, level: Level, box: Box) -> dict[str, Line]:
         lines = {"title": line([Run(_one_line(box.name) or "input", "code")], 12.0, most=MOST_TITLE)}
         if not box.tensors or len(box.tensors) == 1:
-            shape = self.shape(box.received or box.address)
+            ports = level.node.inputs if box.role == "input" else level.node.outputs
+            seen = any(port.tensor == box.address and port.shape is not None for port in ports)
+            shape = self.shape(box.address if seen else box.received or box.address, ports)
             if shape is not None:
                 lines["shape"] = shape
         note = self._origin_text(level.node, box)
@@ -249,12 +253,14 @@ class BoxWriter:
             found = node.address
         return found
 
-    def label(self, stream: Stream) -> Piece:
+    def label(self, level: Level, stream: Stream) -> Piece:
         """The piece for the label of a stream: a vertical line with name and shape at its right."""
         lines: dict[str, Line] = {}
         if stream.name:
             lines["label"] = line([Run(_one_line(stream.name), "code")], CODE, most=MOST_NAME)
-        shape = self.shape(stream.tensor)
+        origin = level.boxes[stream.origin]
+        node = self._document.nodes.get(origin.address) if origin.role == "node" else None
+        shape = self.shape(stream.tensor, level.node.inputs if node is None else node.outputs)
         if stream.count > 1:
             lines["shape"] = line([Run(f"{stream.count} tensors")], BODY)
         elif shape is not None:

@@ -169,7 +169,7 @@ class _Plan:
         head: list[int] = []
         spine = any(use.spine for use in stream.uses)
         if self._is_labelled(stream):
-            piece = self.writer.label(stream)
+            piece = self.writer.label(self.level, stream)
             if piece.lines:
                 trunk.label = self._add(piece, spine=spine, hang=0.0)
                 head = [self._link(*start, trunk.label, 0, spine=spine, tight=True)]

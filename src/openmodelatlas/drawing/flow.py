@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from openmodelatlas.annotation.knowledge import Knowledge
-from openmodelatlas.graph.document import Document, Node
+from openmodelatlas.graph.document import Document, Node, Port
+from openmodelatlas.graph.reading import is_read
 from openmodelatlas.shapes.dimension import Dimension
 
 _ADDITIONS = frozenset({"add", "add_", "__add__", "__iadd__", "__radd__"})
@@ -73,6 +74,10 @@ class Flow:
             return known.shape
         parameter = self.document.parameters.get(tensor)
         return None if parameter is None else parameter.shape
+
+    def is_read(self, node: Node, port: Port) -> bool:
+        """Whether something inside ``node`` reads what it is handed, for which there is a line then."""
+        return is_read(node, port, self.document.nodes, self.document.inputs)
 
     def crosses(self, tensor: str, node: Node) -> bool:
         """Whether ``tensor`` was made in another phase than that of ``node``."""

@@ -129,7 +129,7 @@ class _Reader:
                 if port.source in ("parameter", "buffer"):
                     if port.tensor in shared:
                         self._use(self._parameter(port), port.tensor, port.name, child.address, port.name, ())
-                elif not self.flow.crosses(port.tensor, child):
+                elif not self.flow.crosses(port.tensor, child) and self.flow.is_read(child, port):
                     self._read_port(child, port)
             self._renames(child)
         for port in self.node.outputs:

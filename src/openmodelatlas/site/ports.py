@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openmodelatlas.graph.document import Document, Node, Port, TensorFact
+from openmodelatlas.graph.reading import is_read
 from openmodelatlas.site.dimensions import DimensionWriter
 from openmodelatlas.site.fields import Crumb, PageDimension, PageInput, PageOutput
 from openmodelatlas.site.neighbours import Neighbours
@@ -114,14 +115,7 @@ class PortWriter:
 
     def _is_read(self, node: Node, port: Port) -> bool:
         """Whether something inside a layer, module or function computes with what it is handed."""
-        inside = [child for child in node.children if self._nodes[child].kind != "tensor"]
-        if node.kind not in ("layer group", "module", "function") or not inside:
-            return True
-        passed = (output.tensor for step in port.via if step in self._nodes for output in self._nodes[step].outputs)
-        facts = [self._fact(tensor) for tensor in (port.tensor, *passed)]
-        readers = [reader for fact in facts if fact is not None for reader in fact.consumers]
-        given = {output.tensor for output in node.outputs}
-        return port.tensor in given or any(reader.startswith(f"{node.address}/") for reader in readers)
+        return is_read(node, port, self._nodes, self._document.inputs)
 
     def output(self, node: Node, port: Port, latex: str | None = None) -> PageOutput:
         """Something that ``node`` gives, with its symbol if it has one."""
