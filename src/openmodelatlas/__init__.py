@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openmodelatlas.errors import AtlasError
+from openmodelatlas.errors import AtlasError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,16 +31,16 @@ __all__ = ["Atlas", "AtlasError", "__version__", "build", "open"]
 
 
 def build(
-    source: str,
+    source: str | Path,
     *,
     revision: str | None = None,
-    configuration: Path | None = None,
+    configuration: str | Path | None = None,
     packages: Sequence[str] = (),
     trust: bool = False,
     force: bool = False,
     overrides: Mapping[str, int | list[int]] | None = None,
     limits: Limits | None = None,
-    home: Path | None = None,
+    home: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Atlas:
     """The atlas of ``source``, built unless one of the same source, settings and version is there.
@@ -49,7 +49,7 @@ def build(
 
     Args:
         source: registered name (``kimi-k2``), ``owner/name@revision``, ``transformers:deepseek_v3``, ``./folder``,
-            ``package.module:factory`` or ``reference:kimi-k3``.
+            ``package.module:factory`` or ``reference:kimi-k3``; a ``Path`` is a folder.
         revision: branch, tag or hash of a hub source.
         configuration: JSON file to use instead of the published configuration.
         packages: further requirements for the process that runs the model's code.
@@ -84,16 +84,18 @@ def open(path: str | Path) -> Atlas:  # noqa: A001  (``openmodelatlas.open`` rea
 
     Raises:
         BundleError: there is no atlas, or it is damaged or of another format.
+        UsageError: ``path`` is neither text nor a path.
     """
     from pathlib import Path
 
     from openmodelatlas.bundle import store
     from openmodelatlas.bundle.home import home, list_built, model_folder
 
-    folder = Path(path)
-    if not folder.exists() and str(path) in list_built(home()):
-        folder = model_folder(home(), str(path))
-    return store.read(folder)
+    if not isinstance(path, str | Path):
+        raise UsageError(f"{path!a} is neither the path of a folder nor the name of an atlas.")
+    if isinstance(path, str) and path in list_built(home()) and not store.is_there(Path(path)):
+        return store.read(model_folder(home(), path))
+    return store.read(Path(path))
 
 
 def __getattr__(name: str) -> Any:

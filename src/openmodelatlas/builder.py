@@ -19,7 +19,7 @@ from openmodelatlas.bundle.manifest import is_whole
 from openmodelatlas.capture.collector import no_garbage_collection
 from openmodelatlas.capture.job import Limits, Progress
 from openmodelatlas.capture.run import capture
-from openmodelatlas.errors import BundleError
+from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.sources.target import Target, find
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ Report = Callable[[Progress], None]
 
 
 def build(
-    spec_or_model: str,
+    spec_or_model: str | Path,
     *,
     revision: str | None = None,
-    configuration: Path | None = None,
+    configuration: str | Path | None = None,
     packages: Sequence[str] = (),
     trust: bool = False,
     force: bool = False,
     overrides: Mapping[str, int | list[int]] | None = None,
     limits: Limits | None = None,
-    home: Path | None = None,
+    home: str | Path | None = None,
     progress: Report | None = None,
     held: list[object] | None = None,
 ) -> Atlas:
@@ -52,7 +52,8 @@ def build(
     other.
 
     Args:
-        spec_or_model: registered name, or a source as :func:`openmodelatlas.sources.resolve` takes it.
+        spec_or_model: registered name, or a source as :func:`openmodelatlas.sources.resolve` takes it; a
+            path is a folder.
         revision: branch, tag or hash of a hub source.
         configuration: JSON file to use instead of the published configuration.
         packages: further requirements for the process that runs the model's code (``accelerate==1.2.0``).
@@ -66,14 +67,17 @@ def build(
             go of it takes.
 
     Raises:
-        UsageError: nothing is called that, or the options do not fit.
+        UsageError: nothing is called that, or an argument does not fit.
         SourceError, TrustError, CaptureError, ShapeError, GraphError, CatalogueError, DrawingError, BundleError: see
             ``openmodelatlas.errors``.
     """
+    _check_arguments(locals())
     report = progress or _report_nothing
-    folder = default_home() if home is None else home
-    report(Progress(f"Finding the code of {spec_or_model}", 0, 0))
-    target = find(spec_or_model, revision=revision, configuration=configuration, trust=trust)
+    folder = default_home() if home is None else Path(home)
+    spec = spec_or_model if isinstance(spec_or_model, str) else _spec_of(spec_or_model)
+    given = None if configuration is None else Path(configuration)
+    report(Progress(f"Finding the code of {spec}", 0, 0))
+    target = find(spec, revision=revision, configuration=given, trust=trust)
     key = cache(lambda: _key(target, packages, overrides))  # once, when it is needed
     with _build_lock(folder, target, report) as model:
         target = replace(target, model=model)
@@ -87,6 +91,50 @@ def build(
         options = {"packages": packages, "overrides": dict(overrides or {}), "limits": limits}
         with no_garbage_collection():
             return _build(target, key, folder, report, options, held)
+
+
+_EXPECTED: Mapping[str, tuple[Any, str]] = {
+    "spec_or_model": ((str, Path), "the name of a model or a source"),
+    "revision": (str, "a branch, tag or hash"),
+    "configuration": ((str, Path), "the path of a JSON file"),
+    "packages": ((list, tuple, set, frozenset), "a list of requirements"),
+    "trust": (bool, "True or False"),
+    "force": (bool, "True or False"),
+    "overrides": (Mapping, "sizes by configuration key"),
+    "limits": (Limits, "openmodelatlas.capture.job.Limits"),
+    "home": ((str, Path), "the path of a folder"),
+    "progress": (Callable, "something that can be called"),
+}
+"""What the arguments of :func:`build` are, in Python and in words."""
+
+_OPTIONAL = ("revision", "configuration", "overrides", "limits", "home", "progress")
+
+
+def _check_arguments(given: Mapping[str, Any]) -> None:
+    """Refuses what would be taken for something else: ``trust="no"`` for a yes, ``packages="numpy"`` for five."""
+    for name, (kinds, words) in _EXPECTED.items():
+        value = given[name]
+        if not isinstance(value, kinds) and not (value is None and name in _OPTIONAL):
+            raise UsageError(f"{name} is {_shown(value)}, not {words}.")
+    for package in given["packages"]:
+        if not isinstance(package, str):
+            raise UsageError(f"packages has {_shown(package)}, which is no requirement.")
+    for key, sizes in (given["overrides"] or {}).items():
+        every = sizes if isinstance(sizes, list | tuple) else [sizes]
+        if not isinstance(key, str) or not every or not all(type(size) is int and size >= 0 for size in every):
+            raise UsageError(
+                f"overrides has {_shown(sizes)} for {_shown(key)}, not a size.",
+                advice="Give a whole number for all probes, or a list with one for each.",
+            )
+
+
+def _shown(value: object) -> str:
+    return ascii(value)[:100]
+
+
+def _spec_of(path: Path) -> str:
+    """A path as a source that is taken for nothing else."""
+    return str(path) if path.is_absolute() or str(path).startswith((".", "~")) else f"./{path}"
 
 
 def _build(

@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from openmodelatlas.annotation.knowledge import Knowledge, NodeKnowledge
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.bundle.store import read
+from openmodelatlas.bundle.store import read, write
 from openmodelatlas.errors import BundleError, UsageError
 from openmodelatlas.graph.document import Lines
-from tests.site.sample import Source, build_running_sum, build_sample, sample_document
+from tests.site.sample import Source, build_running_sum, build_sample, sample_document, sample_values, texts_of
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +102,14 @@ def test_notebooks_show_escaped_text(tmp_path: Path, atlas: Atlas) -> None:
     shown = read(build_running_sum(tmp_path))._repr_html_()
     assert "Running sum &lt;&amp;&gt;" in shown
     assert "<&>" not in shown
+
+
+def test_notebooks_show_the_names_of_the_pages(tmp_path: Path) -> None:
+    document = sample_document()
+    known = NodeKnowledge(title="Attention with <latents>", label="Latent <attention>")
+    knowledge = Knowledge(nodes={"layers/dense/self-attn": known})
+    given = {"texts": texts_of(document), "values": sample_values(), "home": tmp_path, "model": document.model}
+    folder = write(document, knowledge=knowledge, **given)  # type: ignore[arg-type]
+    assert "Latent &lt;attention&gt;" in read(folder)._repr_html_()
+    (read(folder).folder / "knowledge.json").unlink()
+    assert document.nodes["layers/dense/self-attn"].label in read(folder)._repr_html_()

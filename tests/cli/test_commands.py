@@ -32,6 +32,12 @@ def test_build_as_json_tells_of_every_source_and_goes_on_after_a_failure(oma: Om
 
     assert done.returncode == 5
     failed, built = json.loads(done.stdout)
+    assert list(failed) == list(built)
+    assert [each["requested"] for each in (failed, built)] == ["tests.corpus.tiny_transformer:broken", TINY]
+    assert {key for key, value in failed.items() if value is not None} == {"requested", "error"}
+    assert built["source"]["origin"] == f"{TINY} in {ROOT}"
+    page = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    assert all(f"`{key}`" in page for key in (*built, *built["source"], *failed["error"]))
     assert failed["error"]["error"] == "ModelCodeError"
     assert failed["error"]["where"].startswith("tests/corpus/tiny_transformer.py:")
     assert built["model"] == TINY_MODEL

@@ -61,7 +61,7 @@ class Atlas:
         Raises:
             UsageError: nothing is called that; the message lists what comes close.
         """
-        return resolve(self.document, name)
+        return resolve(self.document, _text(name))
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -104,12 +104,12 @@ class Atlas:
 
     def find(self, text: str) -> tuple[Node, ...]:
         """Nodes with ``text`` (in any case) in their address, title, label, symbol, function, class or module name."""
-        wanted = text.casefold()
+        wanted = _text(text).casefold()
         return tuple(node for node in self if any(wanted in words.casefold() for words in _words(node)))
 
     def close_matches(self, name: str) -> tuple[str, ...]:
         """Addresses and module names that resemble ``name``, best first."""
-        return close_matches(self.document, name)
+        return close_matches(self.document, _text(name))
 
     def lines_of(self, file: str) -> list[str]:
         """The lines of a cited file (a key of ``document.files``), without line ends.
@@ -161,7 +161,20 @@ class Atlas:
         """Title and the uppermost levels, for notebooks."""
         from openmodelatlas.bundle.notebook import summary_html
 
-        return summary_html(self.document)
+        try:
+            knowledge = self.knowledge
+        except BundleError:  # its file is damaged: nodes have the names of the recording
+            knowledge = Knowledge()
+        return summary_html(self.document, knowledge)
+
+
+def _text(name: object) -> str:
+    if not isinstance(name, str):
+        raise UsageError(
+            f"An atlas is asked by name, not by {name!a}.",
+            advice="Iterate over it for all its nodes.",
+        )
+    return name
 
 
 def _words(node: Node) -> Iterator[str]:

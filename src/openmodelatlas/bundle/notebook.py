@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from html import escape
 
+from openmodelatlas.annotation.knowledge import Knowledge
 from openmodelatlas.graph.document import Document, Node
 
 _DEPTH = 3
 _CHILDREN = 24
 
 
-def summary_html(document: Document) -> str:
-    """A small HTML tree of the uppermost levels, with parameters and true module names. Every text is escaped."""
+def summary_html(document: Document, knowledge: Knowledge) -> str:
+    """A small HTML tree of the uppermost levels under the names of the pages, with parameters and addresses.
+
+    Every text is escaped.
+    """
     root = document.nodes[""]
     origin = f"{document.provenance.repository} @ {document.provenance.revision[:12]}"
-    rows = _rows(document, root, 0)
+    rows = _rows(document, knowledge, root, 0)
     facts = f"{root.parameter_count:,} parameters · {escape(origin)}"
     return (
         f"<div><p><strong>{escape(document.title)}</strong> · {facts}</p>"
@@ -23,7 +27,12 @@ def summary_html(document: Document) -> str:
     )
 
 
-def _rows(document: Document, node: Node, depth: int) -> str:
+def _label(node: Node, knowledge: Knowledge) -> str:
+    known = knowledge.nodes.get(node.address)
+    return (known.label or known.title if known is not None else None) or node.label
+
+
+def _rows(document: Document, knowledge: Knowledge, node: Node, depth: int) -> str:
     if depth == _DEPTH:
         return ""
     shown = [document.nodes[address] for address in node.children]
@@ -33,9 +42,10 @@ def _rows(document: Document, node: Node, depth: int) -> str:
         parameters = f"{child.parameter_count:,}" if child.parameter_count else ""
         indent = "&nbsp;" * 4 * depth
         rows.append(
-            f"<tr><td>{indent}{escape(child.label)}</td><td>{parameters}</td><td><code>{escape(child.address)}</code></td></tr>"
+            f"<tr><td>{indent}{escape(_label(child, knowledge))}</td><td>{parameters}</td>"
+            f"<td><code>{escape(child.address)}</code></td></tr>"
         )
-        rows.append(_rows(document, child, depth + 1))
+        rows.append(_rows(document, knowledge, child, depth + 1))
     if len(shown) > _CHILDREN:
         rows.append(f"<tr><td>… {len(shown) - _CHILDREN} more</td><td></td><td></td></tr>")
     return "".join(rows)

@@ -128,9 +128,9 @@ def read(path: Path) -> Atlas:
     Raises:
         BundleError: there is no bundle, or it is corrupt or of another format.
     """
-    folder = _current(path) if not (path / "manifest.json").is_file() else path
-    if folder is None:
+    if not is_there(path):
         raise BundleError("There is no atlas here.", where=str(path), advice="Build one with `oma build MODEL`.")
+    folder = path if (path / "manifest.json").is_file() else _current(path)
     manifest = read_manifest(folder)
     document = decode_document(read_checked(folder, manifest, "atlas.json"), str(folder / "atlas.json"))
     for file in document.files.values():
@@ -138,6 +138,14 @@ def read(path: Path) -> Atlas:
             raise BundleError(f"The hash of {file.path} is not a SHA-256.", where=str(folder / "atlas.json"))
     check_tree(document, str(folder / "atlas.json"))
     return Atlas(document, folder=folder, manifest=manifest)
+
+
+def is_there(path: Path) -> bool:
+    """Whether ``path`` is the folder of a model with a finished atlas, or a bundle's own; it need not be whole."""
+    try:
+        return any(os.path.lexists(path / name) for name in ("manifest.json", "current"))
+    except (OSError, ValueError):  # no file can be called that
+        return False
 
 
 def _contents(
@@ -217,12 +225,10 @@ def _free_name(folder: Path, name: str) -> str:
     return candidate
 
 
-def _current(folder: Path) -> Path | None:
-    """The generation that the pointer of a model's folder names; ``None`` if there is no pointer."""
+def _current(folder: Path) -> Path:
+    """The generation that the pointer of a model's folder names."""
     try:
         name = read_file(folder / "current").decode("ascii").strip()
-    except FileNotFoundError:
-        return None
     except (OSError, UnicodeDecodeError) as error:
         raise _bad_pointer(folder, "cannot be read") from error
     if not _GENERATION.fullmatch(name):
@@ -238,8 +244,8 @@ def _bad_pointer(folder: Path, how: str) -> BundleError:
 def _remove_leftovers(folder: Path) -> None:
     """Removes what killed writes and earlier generations left, all but the current one."""
     try:
-        current = _current(folder)
-    except BundleError:
+        current: Path | None = _current(folder)
+    except BundleError:  # there is none
         current = None
     _remove([entry for entry in folder.iterdir() if _GENERATION.fullmatch(entry.name) and entry != current])
     _remove(_unfinished(folder))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from openmodelatlas.cli.building import as_data, tell
+from openmodelatlas.cli.building import as_data, no_data, tell
 from openmodelatlas.cli.main import tell as tell_error
 from openmodelatlas.cli.progress import Reporter
 from openmodelatlas.cli.settings import Settings, write_json
@@ -94,10 +94,10 @@ def command(
                 atlas = build(source, limits=limits, progress=report, held=_HELD, **options)
         except AtlasError as error:
             code = code or error.exit_code
-            results.append({"source": source, "error": _error_data(error)})
+            results.append(no_data(source) | {"error": _error_data(error)})
             tell_error(error, verbose=settings.verbose)
         else:
-            results.append({"requested": source} | as_data(atlas))
+            results.append(as_data(source, atlas))
             if not as_json:
                 tell(atlas)
     if as_json:

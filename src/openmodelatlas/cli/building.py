@@ -66,10 +66,16 @@ def tell(atlas: Atlas, *, err: bool = False) -> None:
     click.echo(f"  atlas    {atlas.folder.parent}", err=err)
 
 
-def as_data(atlas: Atlas) -> dict[str, Any]:
-    """The same for a program."""
+def no_data(requested: str) -> dict[str, Any]:
+    """What :func:`as_data` gives, where nothing came of it."""
+    unknown = ("model", "title", "folder", "nodes", "parameters", "source", "passed_over", "notes", "checks", "error")
+    return {"requested": requested, **dict.fromkeys(unknown)}
+
+
+def as_data(requested: str, atlas: Atlas) -> dict[str, Any]:
+    """The same for a program; ``requested`` is what the user wrote."""
     document, origin = atlas.document, atlas.document.provenance
-    return {
+    return no_data(requested) | {
         "model": document.model,
         "title": document.title,
         "folder": str(Path(atlas.folder).parent),
@@ -87,5 +93,4 @@ def as_data(atlas: Atlas) -> dict[str, Any]:
         "passed_over": origin.preferred,
         "notes": document.notes,
         "checks": document.checks,
-        "error": None,
     }
