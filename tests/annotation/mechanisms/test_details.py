@@ -71,3 +71,38 @@ def test_the_detail_is_said_on_the_page_of_its_mechanism(
     assert said
     assert all(statement.lines for _, statement in said)
     print(f"{model} {said[0][0]} explanation: {words}")
+
+
+FORMULAS: tuple[tuple[str, str, str], ...] = (
+    ("kimi-k2", "multi-head-latent-attention", r"\operatorname{RoPE}"),
+    ("kimi-k2", "multi-head-latent-attention", "multi-head-latent-attention-mask"),
+    ("kimi-k2", "multi-head-latent-attention", "multi-head-latent-attention-past"),
+    ("gemma-3-27b", "query-key-norm", "query-key-norm-offset"),
+    ("gemma-3-27b", "final-norm", "final-norm-offset"),
+    ("gemma-3-27b", "geglu", r"_{\tanh}"),
+    ("gpt-oss-120b", "yarn", r"p(\htmlData{light=yarn-beta-fast}"),
+    ("mamba2", "mamba2-state-space", r"\operatorname{clip}"),
+)
+"""What code does at a place and a formula is easily written without; a missing rotation leaves no trace in numbers."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "mechanism", "part"), FORMULAS)
+def test_the_formula_says_what_the_code_does(
+    model: str, mechanism: str, part: str, knowledge_of: Callable[[str], Knowledge]
+) -> None:
+    nodes = knowledge_of(model).nodes.values()
+    formulas = [formula.latex for node in nodes for formula in node.formulas if formula.mechanism == mechanism]
+    assert formulas
+    assert any(part in latex for latex in formulas)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["kimi-k2", "gpt-oss-120b", "mamba2", "gemma-3-27b"])
+def test_no_formula_has_one_letter_for_two_tensors(model: str, knowledge_of: Callable[[str], Knowledge]) -> None:
+    for address, node in knowledge_of(model).nodes.items():
+        for formula in node.formulas:
+            letters: dict[str, set[str]] = {}
+            for term in formula.terms:
+                others = letters.setdefault(term.latex, set(term.addresses))
+                assert not others or others & set(term.addresses), (address, term.latex)
