@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmodelatlas.site.words import duration_text, one_line, split_condition
+from openmodelatlas.site.words import duration_text, one_line, split_condition, varied_text
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,20 @@ from openmodelatlas.site.words import duration_text, one_line, split_condition
 )
 def test_code_on_one_line(text: str, line: str) -> None:
     assert one_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("values", "members", "text"),
+    [
+        (("silu", "gelu"), (1, 2), "silu, gelu"),
+        (("0.5", "1"), (1, 2), "0.5, 1"),
+        (("0", "1", "2"), (1, 2, 3), "0–2 (layers counted from 0)"),
+        (("3", "7", "11", "15", "19", "20"), (4, 8, 12, 16, 20, 21), "3, 7, 11, …, 19, 20 (layers counted from 0)"),
+        (("64", "128"), (1, 2), "64, 128"),
+    ],
+)
+def test_what_varies_in_short(values: tuple[str, ...], members: tuple[int, ...], text: str) -> None:
+    assert varied_text(values, members) == text
 
 
 def test_a_tuple_of_one_stays_a_tuple() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 _MOST_RANGES = 9
+_LEAST_STEPS = 5
+_FIRST, _LAST = 6, 2
+"""How many of a long list stand before and behind what is left out."""
 
 
 def layers_text(layers: Iterable[int], noun: str = "layer") -> str:
@@ -33,13 +36,31 @@ def ranges_text(numbers: Iterable[int]) -> str:
 
 
 def few_layers(layers: Iterable[int], noun: str = "layer") -> str:
-    """The same, cut where it gets long: ``24 layers (4, 8, 12, …, 93)``."""
+    """The same, short where it gets long: ``23 layers (4, 8, 12, …, 92)``."""
     numbers = sorted(set(layers))
-    text = ranges_text(numbers)
-    if text.count(",") < _MOST_RANGES:
+    if ranges_text(numbers).count(",") < _MOST_RANGES:
         return layers_text(numbers, noun)
-    first = ", ".join(text.split(", ")[:3])
-    return f"{len(numbers)} {noun}s ({first}, …, {text.rpartition(', ')[2]})"
+    return f"{len(numbers)} {noun}s ({few_numbers(numbers)})"
+
+
+def few_numbers(numbers: Iterable[int]) -> str:
+    """Sorted numbers with even steps joined; where it is long for all that, its first and last: ``1, 3, …, 90, 91``."""
+    rest = sorted(set(numbers))
+    parts: list[str] = []
+    while rest:
+        step = rest[1] - rest[0] if len(rest) > 1 else 1
+        length = next((place for place, number in enumerate(rest) if number != rest[0] + place * step), len(rest))
+        if step == 1 and length > 2:
+            parts.append(f"{rest[0]}–{rest[length - 1]}")
+        elif length >= _LEAST_STEPS:
+            parts.append(f"{rest[0]}, {rest[1]}, {rest[2]}, …, {rest[length - 1]}")
+        else:
+            length = 1
+            parts.append(str(rest[0]))
+        rest = rest[length:]
+    if len(parts) > _MOST_RANGES:
+        parts = [*parts[:_FIRST], "…", *parts[-_LAST:]]
+    return ", ".join(parts)
 
 
 def listed(items: Sequence[str]) -> str:

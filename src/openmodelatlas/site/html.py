@@ -27,6 +27,7 @@ from openmodelatlas.site.words import (
     one_line,
     safe_url,
     short_revision,
+    varied_text,
 )
 
 _FOLDER = Path(__file__).parent
@@ -87,6 +88,7 @@ def _environment() -> jinja2.Environment:
         few_layers=few_layers,
         says=_says,
         shared_notes=shared_notes,
+        varied=varied_text,
         layers_heading=layers_heading,
         thousands="{:,}".format,
         short_number=_short_number,

@@ -25,7 +25,15 @@ from openmodelatlas.site.latex import without_marks
 from openmodelatlas.site.notes import shared_notes
 from openmodelatlas.site.paths import mechanism_folder, page_folder, to_root
 from openmodelatlas.site.visible import visible
-from openmodelatlas.site.words import bare_name, layers_heading, lines_text, one_line, safe_url, short_revision
+from openmodelatlas.site.words import (
+    bare_name,
+    layers_heading,
+    lines_text,
+    one_line,
+    safe_url,
+    short_revision,
+    varied_text,
+)
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$])")
 
@@ -224,7 +232,9 @@ def _facts(page: Page) -> Iterator[str]:
         )
     if page.variations:
         yield "## What varies"
-        yield "\n".join(f"- {plain(item.what)}: {plain(', '.join(item.values))}" for item in page.variations)
+        yield "\n".join(
+            f"- {plain(item.what)}: {plain(varied_text(item.values, page.layers.members))}" for item in page.variations
+        )
     others = [item for item in page.same_place if not item.here]
     if others and page.kind in ("layer group", "model"):
         yield f"## {layers_heading(page)}"

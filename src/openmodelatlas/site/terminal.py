@@ -10,7 +10,7 @@ from openmodelatlas.site.dimensions import shape_text
 from openmodelatlas.site.fields import Page, PageArgument, PageChild, PageInput, PageOutput
 from openmodelatlas.site.latex import readable, readable_latex
 from openmodelatlas.site.notes import shared_notes
-from openmodelatlas.site.words import layers_heading, lines_text, one_line, short_revision
+from openmodelatlas.site.words import layers_heading, lines_text, one_line, short_revision, varied_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +35,7 @@ def render(page: Page) -> RenderableType:
         ("Attributes at run time", _values(page.attributes)),
         ("How often", [page.repeat.note] if page.repeat else []),
         ("Branches", _branches(page)),
-        ("What varies", [f"{item.what}: {', '.join(item.values)}" for item in page.variations]),
+        ("What varies", [f"{item.what}: {varied_text(item.values, page.layers.members)}" for item in page.variations]),
         (layers_heading(page), _elsewhere(page)),
     ):
         if lines:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from openmodelatlas.annotation.counting import few_numbers
 from openmodelatlas.graph.document import Node
 from openmodelatlas.site.fields import LineRange, Page
 
@@ -75,6 +77,15 @@ def crumb_label(node: Node) -> str:
 def name_within(node: Node) -> str:
     """What a list of neighbours says: operations and tensors by their title, which tells them apart."""
     return heading(node) if node.kind in ("operation", "tensor", "kernel") else crumb_label(node)
+
+
+def varied_text(values: Sequence[str], members: Sequence[int]) -> str:
+    """What an attribute or argument is in each of ``members``; whole numbers in short, as numbers of layers are."""
+    if not all(re.fullmatch(r"-?\d{1,9}", value) for value in values):
+        return ", ".join(values)
+    numbers = [int(value) for value in values]
+    from_zero = bool(numbers) and sorted(numbers) == [member - 1 for member in sorted(members)]
+    return few_numbers(numbers) + (" (layers counted from 0)" if from_zero else "")
 
 
 def layers_heading(page: Page) -> str:

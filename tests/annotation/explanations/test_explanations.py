@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from openmodelatlas import builder
-from openmodelatlas.annotation.counting import few_layers
+from openmodelatlas.annotation.counting import few_layers, few_numbers
 from openmodelatlas.annotation.explanations.verbs import is_imperative, lower, past, third_person
 from openmodelatlas.annotation.knowledge import Statement
 from openmodelatlas.bundle.atlas import Atlas
@@ -138,3 +140,26 @@ def test_a_title_within_a_sentence() -> None:
 def test_long_lists_of_layers_are_cut() -> None:
     assert few_layers(range(1, 10)) == "layers 1–9"
     assert few_layers(range(4, 93, 4)) == "23 layers (4, 8, 12, …, 92)"
+    fourth = [*range(4, 93, 4), 93]
+    assert few_layers(fourth) == "24 layers (4, 8, 12, …, 92, 93)"
+    assert few_layers([*fourth, *range(13, 93, 12)]) == "31 layers (4, 8, 12, 13, 16, 20, …, 92, 93)"
+    assert (
+        few_numbers(number for number in range(1, 62) if number % 6)
+        == "1–5, 7–11, 13–17, 19–23, 25–29, 31–35, …, 55–59, 61"
+    )
+
+
+@given(st.sets(st.integers(0, 40), min_size=1, max_size=9))
+def test_short_lists_of_numbers_say_every_one(numbers: set[int]) -> None:
+    text = few_numbers(numbers)
+    said: list[int] = []
+    for part in text.split(", "):
+        if part == "…":
+            said.append(-1)
+            continue
+        first, _, last = part.partition("–")
+        if said and said[-1] == -1:
+            said[-1:] = range(2 * said[-2] - said[-3], int(first), said[-2] - said[-3])
+        said += range(int(first), int(last or first) + 1)
+
+    assert said == sorted(numbers)
