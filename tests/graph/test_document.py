@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from torch import nn
 
 from openmodelatlas.capture.recording import Probe
 from openmodelatlas.errors import GraphError
@@ -16,7 +17,7 @@ from openmodelatlas.graph.build import build_document
 from openmodelatlas.graph.document import DOCUMENT_FORMAT, Document
 from openmodelatlas.graph.preparation import Preparation
 
-from .driver import Built, column, subject, summary
+from .driver import Built, build, column, subject, summary
 from .specimens import MODELS, specimen
 
 ROOT = Path(__file__).parents[2]
@@ -89,8 +90,23 @@ def test_too_few_probes_are_refused():
 def test_a_recording_without_operations_is_refused():
     built = specimen("reused")
     empty = [msgspec.structs.replace(recording, calls=[], operations=[]) for recording in built.recordings]
-    with pytest.raises(GraphError, match="No operation"):
+    with pytest.raises(GraphError, match="No operation") as caught:
         build_document(subject(), empty, summary(built.make))
+    assert caught.value.advice
+
+
+class Nothing(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.inner = nn.Identity()
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_a_model_that_computes_nothing_is_told_so():
+    with pytest.raises(GraphError, match="No operation"):
+        _ = build(Nothing).document
 
 
 def test_the_document_says_what_was_run():

@@ -154,8 +154,13 @@ class _Build:
         aligner = Aligner(self._trees, complete)
         roots = [aligner.align(index) for index in range(max(len(tree.roots) for tree in self._trees))]
         found = [root for root in roots if root is not None]
-        if not found:
-            raise GraphError("No operation of the model was recorded.", where="the capture")
+        if not found or not self._recordings[0].operations:
+            raise GraphError(
+                "No operation of the model was recorded.",
+                where="the capture",
+                advice="Its forward must call torch functions itself: not in a thread, and not while a module is "
+                "imported.",
+            )
         return found
 
     def _solvers(self) -> dict[Phase, Solver]:

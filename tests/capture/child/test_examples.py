@@ -18,7 +18,7 @@ from openmodelatlas.capture.child import probes
 from openmodelatlas.capture.child.factories import FactorySubject
 from openmodelatlas.capture.child.subject import Inputs, tensors_in
 from openmodelatlas.capture.recording import Probe
-from openmodelatlas.errors import ConfigurationError
+from openmodelatlas.errors import ConfigurationError, ModelCodeError
 from tests.capture.recorder.recording_of import Seen, check_invariants
 
 PROBE = Probe(name="a", role="solve", sizes={}, batch=3, tokens=4, dtype="float32", seed=0)
@@ -218,3 +218,31 @@ def test_only_what_hands_keywords_on_is_given_others() -> None:
         notes = probes.run_phases(model, recorder, inputs, 0)
         assert bool(notes) is not passed_on
     assert given == [{}, {"use_cache": True}, {"use_cache": True, "past_key_values": [1]}]
+
+
+def generator(self: Any, x: torch.Tensor) -> Any:
+    yield self.take(x=x)
+
+
+async def coroutine(self: Any, x: torch.Tensor) -> Any:
+    return self.take(x=x)
+
+
+async def asynchronous(self: Any, x: torch.Tensor) -> Any:
+    yield self.take(x=x)
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize(
+    ("forward", "kind"),
+    [(generator, "generator"), (coroutine, "coroutine"), (asynchronous, "async generator")],
+)
+def test_what_forward_only_promises_is_not_run(forward: Any, kind: str) -> None:
+    with pytest.raises(ModelCodeError, match=f"forward returned a {kind}, which nobody ran") as caught:
+        run(taking(forward), (X,))
+    assert caught.value.where == "Model.forward"
+    assert caught.value.advice
+    promising = taking(lambda self, x: forward(self, x.sin()))
+    seen, notes = run(promising, (X,))
+    assert f"returned a {kind}, which nobody ran" in notes[0]
+    assert [operation.function for operation in seen.recording.operations] == ["torch.Tensor.sin"]

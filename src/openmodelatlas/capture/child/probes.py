@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 import torch
@@ -14,10 +15,13 @@ from openmodelatlas.capture.child.recorder import Recorder
 from openmodelatlas.capture.child.subject import Inputs, Subject
 from openmodelatlas.capture.child.weights import fill
 from openmodelatlas.capture.recording import Probe
+from openmodelatlas.errors import ModelCodeError
 
 CACHE_NAMES = ("past_key_values", "cache_params", "past_key_value", "cache", "state", "mems")
 TOKEN_NAMES = ("input_ids", "tokens", "token_ids", "ids")
 NO_CACHE = "The model returns no cache: there is no decode step."
+
+_NOT_YET_RUN = (GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
 def run_probe(
@@ -52,7 +56,11 @@ def _no_kernels_to_compile() -> Iterator[None]:
 
 
 def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: Inputs, seed: int) -> list[str]:
-    """Record the prefill with ``inputs`` and, if it leaves a cache, one decode step; returns notes."""
+    """Record the prefill with ``inputs`` and, if it leaves a cache, one decode step; returns notes.
+
+    Raises:
+        ModelCodeError: ``forward`` gave something that computes only when it is run, and recorded no operation.
+    """
     parameters = inspect.signature(model.forward).parameters
     switch = _takes(parameters, "use_cache", inputs) and "use_cache" not in inputs.arguments
     switches = {"use_cache": True} if switch else {}
@@ -60,6 +68,15 @@ def run_phases(model: torch.nn.Module, recorder: Recorder, inputs: Inputs, seed:
     args, kwargs = inputs.call()
     with torch.no_grad(), recorder.record("prefill", inputs=inputs.tensors()):
         output = model(*args, **kwargs, **switches)
+    if isinstance(output, _NOT_YET_RUN):
+        kind = type(output).__name__.replace("_", " ")
+        if not recorder.operations:
+            raise ModelCodeError(
+                f"forward returned a {kind}, which nobody ran: no operation was recorded.",
+                where=f"{type(model).__name__}.forward",
+                advice="Build a module whose forward runs it to its end, and returns what it gives.",
+            )
+        return [f"forward returned a {kind}, which nobody ran: what it computes is not recorded.", NO_CACHE]
     found = _cache(output, is_named=inputs.passed_on or any(name in parameters for name in CACHE_NAMES))
     if found is None:
         return [NO_CACHE]

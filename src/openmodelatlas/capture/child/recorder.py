@@ -76,6 +76,11 @@ class Recorder:
             )
         self.notes = self._tracer.notes
 
+    @property
+    def operations(self) -> int:
+        """How many were recorded so far."""
+        return self._recorder.table.count
+
     def _enter_parameters(self, model: nn.Module) -> list[Parameter]:
         entered = []
         for index, (parameter, tensor) in enumerate(describe_parameters(model)):
