@@ -148,6 +148,39 @@ def test_import_of_a_file_that_is_not_there(hub: Hub) -> None:
     assert caught.value.where == "modeling_sample.py:2"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def later():\n    from .absent import name",
+        "class Lazy:\n    def later(self):\n        from .absent import name",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .absent import name",
+        "import typing\nif typing.TYPE_CHECKING:\n    from .absent import name\nelse:\n    name = None",
+        "import contextlib\nwith contextlib.suppress(ImportError):\n    from .absent import name",
+        "if 1 > 2:\n    from .absent import name",
+        "try:\n    from .absent import name\nexcept ImportError:\n    name = None",
+        "try:\n    from .absent import name\nexcept* ImportError:\n    name = None",
+    ],
+)
+def test_only_what_runs_with_its_file_must_be_there(hub: Hub, text: str) -> None:
+    files = sample_files()
+    hub.add(NAME, {**files, "layers.py": files["layers.py"] + f"\n{text}\n".encode()})
+    assert "layers.py" in [file.path for file in resolve(NAME).files]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from .absent import name",
+        "class Holder:\n    from .absent import name",
+    ],
+)
+def test_what_runs_with_its_file_must_be_there(hub: Hub, text: str) -> None:
+    files = sample_files()
+    hub.add(NAME, {**files, "layers.py": files["layers.py"] + f"\n{text}\n".encode()})
+    with pytest.raises(SourceNotFoundError, match=r"imports absent\.py"):
+        resolve(NAME)
+
+
 def test_file_that_is_not_utf8(hub: Hub) -> None:
     hub.add(NAME, {**sample_files(), "layers.py": b"# first\n# caf\xe9\n"})
     with pytest.raises(SourceError, match="not UTF-8: byte 13 is 0xe9") as caught:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -70,7 +70,8 @@ def defines(tree: ast.Module, name: str) -> bool:
 def check_relative_imports(root: Path, path: str, paths: tuple[str, ...], name: str) -> None:
     """Checks that what ``path`` imports from its own repository is there, and what that imports, and so on.
 
-    Imports inside ``try`` are left alone, since code uses them for what may be absent.
+    Imports that may not run when their file does are left alone: those inside of functions, ``try``,
+    ``with`` and ``if``.
 
     Raises:
         SourceNotFoundError: with the file and line of the import that has no file.
@@ -79,7 +80,7 @@ def check_relative_imports(root: Path, path: str, paths: tuple[str, ...], name: 
     waiting, seen = [path], {path}
     while waiting:
         current = waiting.pop()
-        for target, line in relative_imports(parse_file(root / current, current), current):
+        for target, line in relative_imports(_run_with(parse_file(root / current, current)), current):
             found = next((path for path in (f"{target}.py", f"{target}/__init__.py") if path in paths), None)
             if found is None and not any(path.startswith(f"{target}/") for path in paths):
                 raise SourceNotFoundError(
@@ -90,13 +91,13 @@ def check_relative_imports(root: Path, path: str, paths: tuple[str, ...], name: 
                 waiting.append(found)
 
 
-def relative_imports(tree: ast.Module, path: str) -> Iterator[tuple[str, int]]:
-    """POSIX paths without suffix that ``tree``, the file ``path``, imports relatively outside ``try``, with the line.
+def relative_imports(nodes: Iterable[ast.AST], path: str) -> Iterator[tuple[str, int]]:
+    """POSIX paths without suffix that ``nodes`` of the file ``path`` import relatively, with the line.
 
     ``from . import name`` counts as the module ``name`` only if no package file could define it, so it is left out
     when ``path`` lies in a folder.
     """
-    for node in _outside_try(tree):
+    for node in nodes:
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
         folder = PurePosixPath(path).parent
@@ -186,8 +187,9 @@ def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
                 yield from _bound_names(handler.body)
 
 
-def _outside_try(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(tree):
-        if not isinstance(node, ast.Try):
-            yield node
-            yield from _outside_try(node)
+def _run_with(scope: ast.Module | ast.ClassDef) -> Iterator[ast.stmt]:
+    """The statements that certainly run when their file does."""
+    for node in scope.body:
+        yield node
+        if isinstance(node, ast.ClassDef):
+            yield from _run_with(node)

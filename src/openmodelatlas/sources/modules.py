@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -131,7 +132,7 @@ def _with_imports(file: Path, root: Path, package: Path) -> list[str]:
         current = waiting.pop()
         path = current.relative_to(root).as_posix()
         tree = parse_file(current, path)
-        for target in {target for target, _ in relative_imports(tree, path)} | absolute_imports(tree):
+        for target in {target for target, _ in relative_imports(ast.walk(tree), path)} | absolute_imports(tree):
             for candidate in (root / f"{target}.py", root / target / "__init__.py"):
                 if candidate.is_file() and candidate.is_relative_to(package) and candidate not in found:
                     found.add(candidate)

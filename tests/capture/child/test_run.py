@@ -150,6 +150,14 @@ def test_bad_sources(
     assert where is None or failure.where == where
 
 
+def test_import_of_a_file_of_the_source_that_is_not_there(make_job: MakeJob) -> None:
+    files = {**FILES, "modeling_small.py": FILES["modeling_small.py"] + "\nif True:\n    from .absent import x\n"}
+    failure = failed(make_job(files, configuration(), entry=ENTRY))
+    line = files["modeling_small.py"].count("\n")
+    assert (failure.error, failure.where) == ("SourceNotFoundError", f"modeling_small.py:{line}")
+    assert "imports absent.py, which its source does not hold" in failure.what
+
+
 def test_configuration_class_that_refuses(make_job: MakeJob) -> None:
     text = CONFIGURATION.replace(
         "self.vocab_size =", "assert hidden_size % 2 == 0, 'hidden_size is odd'\n        self.vocab_size ="

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 
 from openmodelatlas import errors
+from openmodelatlas.capture.child.source_package import PACKAGE
 from openmodelatlas.capture.job import Failure
-from openmodelatlas.errors import AtlasError, CaptureError, LimitError, MissingStandInError, ModelCodeError
+from openmodelatlas.errors import AtlasError, CaptureError, LimitError, ModelCodeError, SourceNotFoundError
 
 _OURS = Path(__file__).resolve().parents[1]
 """The capture package, which lies below the root of a reference model."""
@@ -112,7 +113,13 @@ def _shown(value: object) -> str:
         return type(value).__name__
 
 
-def _explained(error: ImportError) -> MissingStandInError:
+def _explained(error: ImportError) -> AtlasError:
+    package, _, path = (error.name or "").partition(".")
+    if isinstance(error, ModuleNotFoundError) and package == PACKAGE and path:
+        file = f"{path.replace('.', '/')}.py"
+        return SourceNotFoundError(f"The code imports {file}, which its source does not hold.").with_traceback(
+            error.__traceback__
+        )
     from openmodelatlas.capture.standins import explain_missing  # late: torch's libraries are loaded 10 ms sooner
 
     explained = explain_missing(error)
