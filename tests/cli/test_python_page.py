@@ -31,7 +31,7 @@ def test_the_factory_is_built_with_its_sizes(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     atlas = openmodelatlas.build("mine:perceptron", home=tmp_path / "home")
     assert atlas.root.parameter_count == 2 * 64 * 256 + 64 + 256
-    assert {"width", "hidden"} <= set(atlas.document.sizes)
+    assert {"hidden_size", "intermediate_size"} <= set(atlas.document.sizes)
 
 
 def test_every_argument_of_build_is_told() -> None:
