@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openmodelatlas.errors import AtlasError, UsageError
+from openmodelatlas.errors import AtlasError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -90,6 +90,7 @@ def open(path: str | Path) -> Atlas:  # noqa: A001  (``openmodelatlas.open`` rea
 
     from openmodelatlas.bundle import store
     from openmodelatlas.bundle.home import home, list_built, model_folder
+    from openmodelatlas.errors import UsageError
 
     if not isinstance(path, str | Path):
         raise UsageError(f"{path!a} is neither the path of a folder nor the name of an atlas.")

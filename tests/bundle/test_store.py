@@ -17,7 +17,7 @@ import pytest
 
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
-from openmodelatlas.bundle.home import home, list_built, model_folder
+from openmodelatlas.bundle.home import home, list_built, model_folder, origin_of
 from openmodelatlas.bundle.manifest import describe_file, encode_manifest, is_whole, read_manifest
 from openmodelatlas.bundle.store import read, write
 from openmodelatlas.errors import BundleError, UsageError
@@ -270,6 +270,20 @@ def test_a_file_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
         assert not is_whole(atlas.folder, atlas.manifest)
         path.unlink()
         path.write_bytes(kept)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "atlas.json", "current", "origin"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    folder = build_sample(tmp_path)
+    generation = read(folder).folder
+    path = (folder if name in ("current", "origin") else generation) / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert origin_of(folder) is None
+    if name != "origin":
+        for place in (folder, generation) if name != "current" else (folder,):
+            with pytest.raises(BundleError):
+                read(place)
 
 
 def test_altered_files_are_noticed_when_they_are_read(tmp_path: Path) -> None:

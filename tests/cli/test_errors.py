@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from openmodelatlas import errors
+from openmodelatlas.builder import build
 from openmodelatlas.cli import main
-from openmodelatlas.errors import AtlasError
+from openmodelatlas.errors import AtlasError, BundleError
+from openmodelatlas.sources.registry import MODELS
 from tests.cli.conftest import ROOT, TINY, TINY_MODEL, Oma
 
 
@@ -178,9 +180,35 @@ def test_a_folder_that_cannot_be_written_is_one_message(oma: Oma, tmp_path: Path
 
     done = oma("build", TINY, home=tmp_path / "file" / "home")
 
-    assert done.returncode == 7
+    assert done.returncode == 2
     assert "OMA_HOME" in done.stderr
     assert time.monotonic() - started < 30
+    with pytest.raises(BundleError, match="cannot be used"):
+        build(TINY, home=tmp_path / "file" / "home")
+
+
+@pytest.mark.parametrize("command", ["models", "doctor", "show", "build", "serve"])
+@pytest.mark.parametrize("place", ["file", "file/home", "file/home/deeper"])
+def test_a_home_that_is_a_file(
+    command: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("OMA_HOME", str(tmp_path / place))
+    assert main.run([command, *(["gpt2"] if command in ("show", "build") else [])]) == 2
+    assert "this is a file" in capsys.readouterr().err
+
+
+def test_a_word_that_nothing_is_called_lists_each_model_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("zzz", "./nothing at:all@", "a b"):
+        assert main.run(["build", word]) in (2, 3)
+        said = capsys.readouterr().err
+        assert all(said.count(f" {name},") + said.count(f" {name}.") <= 1 for name in MODELS)
+
+
+@pytest.mark.parametrize("arguments", [["--json", "--md"], ["--md", "--json"]])
+def test_a_page_has_one_form(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["show", TINY_MODEL, *arguments]) == 2
+    assert "--json and --md" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["models", "doctor", "show", "build"])

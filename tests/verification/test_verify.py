@@ -131,6 +131,14 @@ def test_an_altered_file_is_found(tmp_path: Path, tiny: Atlas) -> None:
     assert "file" in kinds
 
 
+def test_a_damaged_file_is_told_once(tmp_path: Path, tiny: Atlas) -> None:
+    atlas = rewritten(tmp_path, tiny)
+    path = next(iter(atlas.document.files))
+    (atlas.folder / "sources" / f"{atlas.document.files[path].sha256}.txt").write_text("altered")
+    drifts = [drift for drift in verify(store.read(atlas.folder)).drifts if "is not what was written" in drift.text]
+    assert [(drift.kind, drift.where) for drift in drifts] == [("file", path)]
+
+
 def test_what_is_no_expression_is_found(tmp_path: Path, tiny: Atlas) -> None:
     node = symbolic_tensor(tiny.document)
     assert node.tensor is not None

@@ -36,7 +36,7 @@ def _usable(chosen: str) -> Path:
     """The path that a user chose, unless no folder can ever be called that."""
     try:
         path = Path(chosen).expanduser()
-        path.exists()
+        there = next((place for place in (path, *path.parents) if place.exists()), None)
     except (OSError, RuntimeError, ValueError) as error:  # too long, or ~user of nobody
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(
@@ -44,6 +44,12 @@ def _usable(chosen: str) -> Path:
             where=chosen[:200],
             advice="Set OMA_HOME to a folder that can be written.",
         ) from error
+    if there is not None and not there.is_dir():
+        raise UsageError(
+            "OMA_HOME names no possible folder: this is a file.",
+            where=str(there),
+            advice="Set OMA_HOME to a folder that can be written.",
+        )
     return path
 
 

@@ -144,7 +144,7 @@ class Watch:
     def _look(self, now: float) -> None:
         limits = self._limits
         if now - self._started > limits.seconds:
-            self._exceed(f"The model's code ran longer than {limits.seconds:g} seconds.")
+            self._exceed(f"The model's code ran longer than {limits.seconds:g} s.")
             return
         used = processes.usage(self._process.pid)
         if used.tasks > limits.processes + self._own_tasks:

@@ -66,7 +66,9 @@ def _tell(result: Verification) -> None:
     if not result.drifts:
         click.echo(f"{click.style('ok', fg='green')}  {result.model}: {counted}")
     else:
-        click.echo(f"{click.style('DRIFT', fg='red')}  {result.model}: {len(result.drifts):,} differences in {counted}")
+        number = len(result.drifts)
+        differences = "1 difference" if number == 1 else f"{number:,} differences"
+        click.echo(f"{click.style('DRIFT', fg='red')}  {result.model}: {differences}; checked: {counted}")
         for drift in result.drifts[:_SHOWN]:
             click.echo(_line(f"  {drift.kind:9} {drift.where or 'the model'}: {drift.text}"))
         if len(result.drifts) > _SHOWN:

@@ -24,10 +24,7 @@ from openmodelatlas.sources.repository import folder_source
 from openmodelatlas.sources.source import Source
 from openmodelatlas.sources.transformers import transformers_source
 
-FORMS = (
-    "OWNER/NAME[@REVISION], transformers:MODEL_TYPE, ./FOLDER, package.module:factory, reference:NAME "
-    f"or one of {', '.join(MODELS)}"
-)
+FORMS = "OWNER/NAME[@REVISION], transformers:MODEL_TYPE, ./FOLDER, package.module:factory or reference:NAME"
 """How a source is written, for messages and help texts."""
 
 _HUB = re.compile(r"[^\s:@]+/[^\s:@]+(@[^\s:@]+)?")
@@ -69,7 +66,7 @@ def resolve(
         SourceError: as the source's kind says, see :mod:`openmodelatlas.errors`.
     """
     if not spec.isprintable() or not spec.strip():
-        raise UsageError(f"{spec!r} is not a source.", advice=f"Give {FORMS}.")
+        raise UsageError(f"{spec!r} is not a source.", advice=f"Give {FORMS}, or one of {', '.join(MODELS)}.")
     if spec.startswith((".", "/", "~")) or exists(spec):
         _refuse_revision(revision, spec)
         return folder_source(Path(spec), configuration=configuration, trust=trust)
@@ -78,7 +75,7 @@ def resolve(
         _refuse_revision(revision, spec)
         return _resolve_module(kind, rest, configuration)
     if not _HUB.fullmatch(spec):
-        raise UsageError(f"{spec!r} is not a source.", advice=f"Give {FORMS}.")
+        raise UsageError(f"{spec!r} is not a source.", advice=f"Give {FORMS}, or one of {', '.join(MODELS)}.")
     repository, _, inline = spec.partition("@")
     if inline and revision and inline != revision:
         raise UsageError(f"Two revisions are given: {inline} and {revision}.", advice="Give one.")

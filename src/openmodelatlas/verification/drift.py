@@ -26,8 +26,10 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextlib.contextmanager
 def told(found: list[Drift], kind: str, where: str) -> Iterator[None]:
-    """What is raised inside becomes a drift."""
+    """What is raised inside becomes a drift, unless the same has been found elsewhere."""
     try:
         yield
     except AtlasError as error:
-        found.append(Drift(kind=kind, where=where, text=str(error)))
+        drift = Drift(kind=kind, where=where, text=str(error))
+        if all(known.text != drift.text for known in found):  # a damaged file is met by all that reads it
+            found.append(drift)

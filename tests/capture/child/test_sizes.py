@@ -186,6 +186,15 @@ def test_bad_overrides(overrides: dict[str, int], place: str, words: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("key", "named"), [("hidden_sise", "hidden_size"), ("zzz", "hidden_size"), ("b.c", "vocab_size")]
+)
+def test_an_override_of_no_key_is_answered_with_keys(key: str, named: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        plan_of(BASE, overrides={key: 3})
+    assert named in (caught.value.advice or "")
+
+
+@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("hidden_size", 0),

@@ -177,3 +177,9 @@ def test_importing_the_declarations_needs_no_torch():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize(("package", "advised"), [("somebody", True), ("openmodelatlas_source", False)])
+def test_another_version_is_advised_only_of_what_has_versions(package: str, advised: bool) -> None:
+    error = standins.explain_missing(ImportError("cannot import name 'a'", name=f"{package}.b"))
+    assert ("--with" in (error.advice or "")) == advised

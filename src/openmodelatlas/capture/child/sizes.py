@@ -8,6 +8,7 @@ and one more than a whole number of chunks; relations of the mechanisms hold (se
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ from openmodelatlas.capture.child.relations import LADDER, Relations, Rung, rela
 from openmodelatlas.capture.child.search import Constraint
 from openmodelatlas.capture.recording import Choice, Probe
 from openmodelatlas.errors import ConfigurationError
+
+_MOST_KEYS = 20
 
 SMALL_KINDS = frozenset({kinds.KERNEL, kinds.SHARED_EXPERTS, kinds.STATE_GROUPS})
 
@@ -168,8 +171,12 @@ def choose(
 
 def _check_override(path: str, size: int | list[int], values: Mapping[str, Any]) -> None:
     if path not in values:
+        near = difflib.get_close_matches(path, values, n=5) or sorted(values)
+        some = f"{', '.join(near[:_MOST_KEYS])}{', …' if len(near) > _MOST_KEYS else ''}"
         raise ConfigurationError(
-            f"The override {path} names no key of the configuration.", where=path, advice="See the report of sizes."
+            f"The override {path} names no key of the configuration.",
+            where=path,
+            advice=f"It has {some}." if near else "It has none: the source takes no sizes.",
         )
     numbers = size if isinstance(size, list) else [size]
     if not numbers or any(isinstance(number, bool) or number < 1 for number in numbers):

@@ -126,12 +126,13 @@ def explain_missing(error: ImportError) -> MissingStandInError:
         return error
     where = _place_of(error)
     if not isinstance(error, ModuleNotFoundError):
-        name = error.name or "a module"
-        return MissingStandInError(
-            f"{error.msg or error}.",
-            where=where,
-            advice=f"The code was written for another version of {name.partition('.')[0]}: choose it with --with.",
-        )
+        from openmodelatlas.capture.child.source_package import PACKAGE
+
+        package = (error.name or "a module").partition(".")[0]
+        advice = f"The code was written for another version of {package}: choose it with --with."
+        if package == PACKAGE:
+            advice = "The source's own modules do not fit together: build a revision whose code can be imported."
+        return MissingStandInError(f"{error.msg or error}.", where=where, advice=advice)
     name = error.name or str(error)
     package = name.partition(".")[0]
     if package in KERNEL_PACKAGES:
