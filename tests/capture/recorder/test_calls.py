@@ -75,12 +75,13 @@ DOUBLE = "def double(x):\n    return x * 2"
     ("filename", "text"),
     [
         (__file__, "\n" * 100_000 + DOUBLE),
+        (__file__, DOUBLE),
         (__file__, f"{DOUBLE} * \\\n" + "\\\n" * 100_000 + "1"),
         (str(Path(__file__).parent / "not_there.py"), DOUBLE),
         ("not_there.py", DOUBLE),
         ("", DOUBLE),
     ],
-    ids=["below the end", "over the end", "no such file", "relative", "no name"],
+    ids=["below the end", "other lines", "over the end", "no such file", "relative", "no name"],
 )
 def test_code_that_its_file_does_not_have_is_shown_where_it_is_called(filename: str, text: str) -> None:
     seen = checked(OtherText(filename, text), torch.rand(2))
@@ -386,14 +387,16 @@ def test_an_import_that_computes_with_the_models_tensors_is_noted(tmp_path):
 
 
 class Compiles(nn.Module):
-    def forward(self, x):
+    def forward(self, x, path):
         names = {"x": x}
-        exec(compile("x = x.sin()\nx = x.cos()", __file__, "exec"), names)
+        exec(compile(path.read_text(), path, "exec"), names)
         return names["x"].exp()
 
 
-def test_code_compiled_from_text_has_lines_that_are_lines():
-    seen = checked(Compiles(), torch.ones(3))
+def test_code_compiled_from_text_has_lines_that_are_lines(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text("x = x.sin()\nx = x.cos()")
+    seen = checked(Compiles(), torch.ones(3), path=path)
     assert [one.function.rsplit(".", 1)[-1] for one in seen.recording.operations] == ["sin", "cos", "exp"]
     (compiled,) = seen.calls("<module>")
     assert compiled.trace == [1, 2]

@@ -9,9 +9,13 @@ import functools
 import inspect
 import math
 import textwrap
+from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
+
+from openmodelatlas.capture.child.spans import is_of_its_file
 
 from .recording_of import check_invariants, parses, record
 
@@ -162,3 +166,92 @@ def test_statements_that_use_a_value_have_the_expression_of_the_value():
     (scaled,) = seen.calls("scaled")
     assert seen.text(scaled.site) == "self.scaled(x[0])"
     assert all(parses(seen.text(o.span)) for o in seen.recording.operations)
+
+
+WRITTEN = """
+class Model:
+    @property
+    @functools.cache
+    def scaled(self):
+        return self.__scale * 2
+
+    async def wait(self, x, /, *rest, key=None):
+        first, *others = [part.value for part in rest if part.__name__ not in {"é": x.ä}]  # ü
+        é = x.größe.cos() if key else "ß" + x.sin(
+        ).tan()
+        del first, others[0]
+        async with x.lock as held, self.other(é):
+            try:
+                x[1:key].value += held.value
+            except ValueError as error:
+                raise TypeError(error.args) from error
+            finally:
+                import os.path as path
+        return lambda y, z=(lambda: x): (
+            y.real,
+            path.join(z.imag),
+        )
+
+    def \\
+            broken(self): return self.x.y
+
+    def long(self):
+        return MANY
+""".replace("MANY", "[" + ", ".join(f"self.name_{index}" for index in range(300)) + "]")
+
+
+def codes_of(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            yield from codes_of(constant)
+
+
+def claimed(folder, text, other) -> list[tuple[str, bool]]:
+    """Whether functions of ``other`` that name a file with ``text`` are taken for its own."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{len(list(folder.iterdir()))}.py"
+    path.write_text(text)
+    return [
+        (code.co_name, is_of_its_file(code))
+        for code in codes_of(compile(other, str(path), "exec"))
+        if code.co_name != "<module>"
+    ]
+
+
+def test_code_of_a_file_is_known_as_such(tmp_path):
+    found = claimed(tmp_path, WRITTEN, WRITTEN)
+    assert len(found) == 8
+    assert {own for _, own in found} == {True}
+    for module in (contextlib, functools, inspect, torch.nn.functional, torch.nn.modules.rnn):
+        text = Path(module.__file__).read_text()
+        assert {own for _, own in claimed(tmp_path, text, text)} == {True}
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("def step(x):\n    return x.sin() * 3\n", "def step(x):\n    return x.cos() * 3\n"),
+        ("def step(x):\n    return 2 * x.cos()\n", "def step(x):\n    return x.cos() * 2\n"),
+        ("SOURCE = 1\n\n\ndef step(x):\n    return x\n", "def step(x):\n    return x\n"),
+        ("'''def step(x):\n    return y\n'''\nimport a", "def step(x):\n    return x\n"),
+        ("def stop(x):\n    return x\n", "def step(x):\n    return x\n"),
+        ("step = 2\nother = 3\n", "step = lambda x: x\n"),
+        ("# step\n@other\nclass A: pass\n\n", "@step\ndef step(x):\n    return x.cos()\n"),
+        ("def step(x):\n    return [y for y in x.b]\n", "def step(x):\n    return [y.a for y in x]\n"),
+        ("def step(x):\n    return x\n", "def step(x):\n    return x\n\n\n\n\ndef late(x):\n    return x\n"),
+    ],
+)
+def test_other_text_under_the_name_of_a_file_is_known_as_such(tmp_path, text, other):
+    assert not all(own for _, own in claimed(tmp_path, text, other))
+
+
+def test_what_a_tool_adds_to_the_text_of_a_file_does_not_make_it_another(tmp_path):
+    text = "def step(x, y):\n    x = x.sin()\n    return x.cos() * y.real + y.imag\n"
+    tree = ast.parse(text)
+    body = tree.body[0].body
+    added = ast.parse("__check_value(x)").body[0]
+    for node in ast.walk(added):
+        ast.copy_location(node, body[0])
+    body.insert(0, added)
+    assert claimed(tmp_path, text, tree) == [("step", True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import sys
 from collections.abc import Sequence
 from types import CodeType
 
@@ -28,6 +29,21 @@ _OF_STATEMENTS = frozenset(
 
 _LEFT = frozenset(number for name, number in dis.opmap.items() if name.startswith(("CALL", "WITH_EXCEPT_START")))
 _ENTERED = frozenset(number for name, number in dis.opmap.items() if name.startswith(("BEFORE_WITH", "BEFORE_ASYNC")))
+_EXTENDED = dis.EXTENDED_ARG
+_NAMED = {
+    dis.opmap[name]: shift
+    for name, shift in (
+        ("LOAD_ATTR", int(sys.version_info >= (3, 12))),
+        ("LOAD_METHOD", 0),
+        ("STORE_ATTR", 0),
+        ("LOAD_GLOBAL", 1),
+        ("LOAD_FAST", -1),
+    )
+    if name in dis.opmap
+}
+"""Instructions that use a name where it stands, and how many low bits of their argument are something else; -1: it is
+a variable's."""
+
 _FILLERS = frozenset(
     number for name, number in dis.opmap.items() if name in {"CACHE", "EXTENDED_ARG", "COPY", "PRECALL"}
 )
@@ -150,14 +166,56 @@ def _evaluated(instructions: bytes, offset: int, positions: list[Position]) -> i
 
 
 def is_of_its_file(code: CodeType) -> bool:
-    """Whether the file that ``code`` names is there, and as long as it says.
+    """Whether the file that ``code`` names is there, and has the text that ``code`` was compiled from.
 
-    A program can compile any text under any name.
+    A program can compile any text under any name. Of the file's own text, the ``def``, ``class`` or ``lambda`` stands
+    where the code says that it begins, and names end where the code says that they do. One of five may not: a tool that
+    adds statements of its own gives them places that are taken, and Python 3.11 places names in long f-strings badly.
     """
     try:
-        return _last_instruction_line(code) <= len(file_lines(code.co_filename))
+        lines = file_lines(code.co_filename)
     except OSError:
         return False
+    return _last_instruction_line(code) <= len(lines) and _begins(code, lines) and _has_names(code, lines)
+
+
+def _begins(code: CodeType, lines: Sequence[str]) -> bool:
+    """Whether the statement or ``lambda`` that makes the code begins on its first line (or its decorators do)."""
+    name = code.co_name
+    first = code.co_firstlineno
+    if name.startswith("<"):
+        return name != "<lambda>" or "lambda" in lines[max(first - 1, 0)]
+    head = lines[max(first - 1, 0)]
+    if not head.lstrip().startswith("@"):
+        return name in head or head.rstrip().endswith("\\")
+    return any(name in line for line in lines[first:])
+
+
+def _has_names(code: CodeType, lines: Sequence[str]) -> bool:
+    """Whether four of five names that the code uses end in ``lines`` where their instructions do."""
+    instructions = code.co_code
+    found = used = 0
+    positions = list(code.co_positions())
+    for place, number in enumerate(instructions[::2]):
+        shift = _NAMED.get(number)
+        if shift is None:
+            continue
+        _, line, _, column = positions[place]
+        if line is None or column is None:
+            continue
+        argument = instructions[2 * place + 1]
+        if place and instructions[2 * place - 2] == _EXTENDED:
+            argument |= instructions[2 * place - 1] << 8  # the names of one function are fewer than 2**16
+        name, text = code.co_names[argument >> shift] if shift >= 0 else code.co_varnames[argument], lines[line - 1]
+        if name[0] == ".":  # what a comprehension goes through
+            continue
+        if not text.isascii():  # columns count the bytes of UTF-8
+            text = text.encode()[:column].decode(errors="replace")
+            column = len(text)
+        used += 1
+        own = name if "__" not in name else (name, f"__{name.rpartition('__')[2]}")  # in code, it is _Class__name
+        found += text.endswith(own, 0, column)
+    return 5 * found >= 4 * used
 
 
 def last_line(code: CodeType) -> int:
