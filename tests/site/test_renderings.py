@@ -216,7 +216,7 @@ def test_long_code_is_cut_around_the_own_lines(samples: list[Any]) -> None:
     Console(file=out, width=120).print(render(msgspec.structs.replace(page, code=long)))
     assert "line_300" in out.getvalue()
     assert "line_1 " not in out.getvalue()
-    assert "here 260–339" in out.getvalue()
+    assert "here 260–339; --md shows all" in out.getvalue()
 
 
 def test_the_style_sheet_loads_nothing_from_elsewhere() -> None:

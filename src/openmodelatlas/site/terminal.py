@@ -222,7 +222,7 @@ def _code(page: Page) -> list[RenderableType]:
     first, last = _window(code.lines, code.own_lines)
     title = f"{code.file} {code.lines[0]}–{code.lines[1]}"
     if (first, last) != code.lines:
-        title += f", here {first}–{last}"
+        title += f", here {first}–{last}; --md shows all"
     shown = "\n".join(code.text.split("\n")[first - code.lines[0] : last - code.lines[0] + 1])
     syntax = Syntax(
         shown,
