@@ -30,6 +30,7 @@ _OF_STATEMENTS = frozenset(
 _LEFT = frozenset(number for name, number in dis.opmap.items() if name.startswith(("CALL", "WITH_EXCEPT_START")))
 _ENTERED = frozenset(number for name, number in dis.opmap.items() if name.startswith(("BEFORE_WITH", "BEFORE_ASYNC")))
 _EXTENDED = dis.EXTENDED_ARG
+_ALONE = frozenset({dis.opmap["LOAD_GLOBAL"], dis.opmap["LOAD_FAST"]})
 _NAMED = {
     dis.opmap[name]: shift
     for name, shift in (
@@ -169,8 +170,9 @@ def is_of_its_file(code: CodeType) -> bool:
     """Whether the file that ``code`` names is there, and has the text that ``code`` was compiled from.
 
     A program can compile any text under any name. Of the file's own text, the ``def``, ``class`` or ``lambda`` stands
-    where the code says that it begins, and names end where the code says that they do. One of five may not: a tool that
-    adds statements of its own gives them places that are taken, and Python 3.11 places names in long f-strings badly.
+    where the code says that it begins, and names end where the code says that they do; one of five may not, since
+    Python 3.11 places names in long f-strings badly. What a tool has added to the text has places that are taken, and
+    too wide for a name: it does not count.
     """
     try:
         lines = file_lines(code.co_filename)
@@ -196,18 +198,20 @@ def _has_names(code: CodeType, lines: Sequence[str]) -> bool:
     instructions = code.co_code
     found = used = 0
     positions = list(code.co_positions())
+    added: set[Position] = set()
     for place, number in enumerate(instructions[::2]):
         shift = _NAMED.get(number)
         if shift is None:
             continue
-        _, line, _, column = positions[place]
-        if line is None or column is None:
+        first, line, start, column = position = positions[place]
+        if line is None or start is None or column is None or position in added:
             continue
         argument = instructions[2 * place + 1]
         if place and instructions[2 * place - 2] == _EXTENDED:
             argument |= instructions[2 * place - 1] << 8  # the names of one function are fewer than 2**16
         name, text = code.co_names[argument >> shift] if shift >= 0 else code.co_varnames[argument], lines[line - 1]
-        if name[0] == ".":  # what a comprehension goes through
+        if number in _ALONE and (first != line or column - start != len(name.encode())):
+            added.add(position)  # or a comprehension's ``.0``, or a private name
             continue
         if not text.isascii():  # columns count the bytes of UTF-8
             text = text.encode()[:column].decode(errors="replace")
