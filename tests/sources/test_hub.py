@@ -15,7 +15,7 @@ from openmodelatlas.errors import (
     SourceNotFoundError,
     UsageError,
 )
-from openmodelatlas.sources import hub_answers, hub_fault, resolve, resolve_model
+from openmodelatlas.sources import download, hub_answers, hub_fault, resolve, resolve_model
 from openmodelatlas.sources.hub import hub_source
 from tests.hub import Hub, SilentServer
 from tests.sources.samples import sample_files
@@ -245,6 +245,13 @@ def test_offline_mode_uses_the_cache_and_asks_nobody(hub: Hub, monkeypatch: pyte
     assert hub.requests == []
 
 
+def test_nothing_else_is_asked(hub: Hub) -> None:
+    hub.add(NAME, sample_files())
+    files = [file.path for file in resolve(NAME).files]
+    assert len(hub.requests) == 1 + len(files)
+    assert all("/api/models/owner/sample" in request or "/resolve/" in request for request in hub.requests)
+
+
 def test_second_resolution_downloads_nothing(hub: Hub) -> None:
     hub.add(NAME, sample_files())
     resolve(NAME)
@@ -334,6 +341,15 @@ def test_an_answer_that_no_hub_gives_is_a_hub_out_of_reach(hub: Hub, answer: byt
     assert registered.source.kind == "transformers"
     assert "no hub's answer" in registered.passed_over[0]
     assert not hub_answers()
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "MAXIMUM_DESCRIPTION_BYTES", 10_000)
+    hub.add(NAME, sample_files())
+    assert resolve(NAME).kind == "hub"
+    hub.described = b" " * 20_000 + b"{}"
+    with pytest.raises(HubUnreachableError, match="more than 10,000 bytes"):
+        resolve("owner/other")
 
 
 @pytest.mark.parametrize(("status", "told"), [(429, "HTTP 429"), (500, "HTTP 500"), (404, "HTTP 404"), (-1, "reached")])

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from openmodelatlas.errors import (
     AtlasError,
     HubUnreachableError,
@@ -28,7 +30,7 @@ from openmodelatlas.sources.cache import (
     repository_folder,
 )
 from openmodelatlas.sources.deadline import DeadlineExceededError, within
-from openmodelatlas.sources.download import READ_SECONDS, fetch_files
+from openmodelatlas.sources.download import READ_SECONDS, fetch_files, read_description
 from openmodelatlas.sources.files import Selection, list_folder, select
 from openmodelatlas.sources.repository import Checkout, checkout_source
 from openmodelatlas.sources.source import Source
@@ -51,6 +53,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _TRANSPORT_PACKAGES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3"})
 
 Result = TypeVar("Result")
+
+
+class _File(msgspec.Struct, frozen=True):
+    rfilename: str
+    size: int | None = None
+
+
+class _Description(msgspec.Struct, frozen=True):
+    """What is read of the hub's answer to ``GET /api/models/OWNER/NAME/revision/REVISION?blobs=true``."""
+
+    sha: str
+    siblings: tuple[_File, ...] = ()
 
 
 def hub_source(
@@ -107,13 +121,10 @@ def endpoint() -> str:
 
 def hub_fault(seconds: float = ANSWER_SECONDS) -> str | None:
     """Why the hub cannot be used: it did not answer as a hub does within ``seconds``; ``None`` if it did."""
-    from huggingface_hub import HfApi
-
     if is_offline():
         return "Offline mode is on (HF_HUB_OFFLINE)."
-    api = HfApi(endpoint=endpoint(), library_name="openmodelatlas")
     try:
-        _asked(_ASKED_FOR, None, seconds, lambda: _described(api.model_info(_ASKED_FOR, timeout=seconds), _ASKED_FOR))
+        _asked(_ASKED_FOR, None, seconds, lambda: _described(_ASKED_FOR, None, seconds))
     except SourceError as error:
         # That it has no such repository, or lets nobody read it, is an answer; a proxy gives no code for that.
         response = getattr(error.__cause__, "response", None)
@@ -127,12 +138,7 @@ def hub_answers(seconds: float = ANSWER_SECONDS) -> bool:
 
 
 def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
-    from huggingface_hub import HfApi
-
-    api = HfApi(endpoint=endpoint(), library_name="openmodelatlas")
-    commit, sizes = _asked(
-        repository, revision, ANSWER_SECONDS, lambda: _described(_information(api, repository, revision), repository)
-    )
+    commit, sizes = _asked(repository, revision, ANSWER_SECONDS, lambda: _described_at(repository, revision))
     selection = select(sizes.items())
     if not selection.paths:
         raise SourceNotFoundError(
@@ -145,31 +151,34 @@ def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
     return _checkout(repository, revision, root, selection)
 
 
-def _described(info: Any, repository: str) -> tuple[str, dict[str, int | None]]:
+def _described(repository: str, revision: str | None, seconds: float) -> tuple[str, dict[str, int | None]]:
     """Full hash and files with their sizes in the hub's description of a revision.
 
     Raises:
         HubUnreachableError: it has no such things: nothing that a hub answers.
+        Exception: see :func:`.download.read_description`.
     """
-    files = [(file.rfilename, file.size) for file in info.siblings or ()]
-    if (
-        not isinstance(info.sha, str)
-        or not FULL_HASH.fullmatch(info.sha)
-        or not all(isinstance(path, str) and (size is None or type(size) is int) for path, size in files)
-    ):
-        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}.", where=repository)
-    return info.sha, dict(files)
+    said = read_description(endpoint(), repository, revision, seconds)
+    try:
+        answer = msgspec.convert(said, _Description)
+    except msgspec.ValidationError as error:
+        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}: {error}.", where=repository) from error
+    if not FULL_HASH.fullmatch(answer.sha):
+        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}: {answer.sha!r} is no commit.", where=repository)
+    return answer.sha, {file.rfilename: file.size for file in answer.siblings}
 
 
-def _information(api: Any, repository: str, revision: str | None) -> Any:
-    """The hub's description of the revision; a short hash, which the hub does not resolve, is completed first."""
+def _described_at(repository: str, revision: str | None) -> tuple[str, dict[str, int | None]]:
+    """The same; a short hash, which the hub does not resolve, is completed first."""
+    from huggingface_hub import HfApi
     from huggingface_hub.errors import RevisionNotFoundError
 
     try:
-        return api.model_info(repository, revision=revision, files_metadata=True, timeout=ANSWER_SECONDS)
+        return _described(repository, revision, ANSWER_SECONDS)
     except RevisionNotFoundError:
         if revision is None or not SHORT_HASH.fullmatch(revision):
             raise
+        api = HfApi(endpoint=endpoint(), library_name="openmodelatlas")
         commits = {commit.commit_id for commit in api.list_repo_commits(repository)}
         references = api.list_repo_refs(repository)
         commits |= {reference.target_commit for reference in (*references.branches, *references.tags)}
@@ -180,7 +189,7 @@ def _information(api: Any, repository: str, revision: str | None) -> Any:
             ) from None
         if not fitting:
             raise
-        return api.model_info(repository, revision=fitting[0], files_metadata=True, timeout=ANSWER_SECONDS)
+        return _described(repository, fitting[0], ANSWER_SECONDS)
 
 
 def _asked(repository: str, revision: str | None, seconds: float, call: Callable[[], Result]) -> Result:
