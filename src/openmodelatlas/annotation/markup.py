@@ -11,7 +11,7 @@ _DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])((?:\\.|[^$\\\n`])+?)(?<!\s)\$(?!\d)
 
 def without_marks(latex: str) -> str:
     r"""A formula without ``\htmlData{light=…}``; the braces around the term stay."""
-    return _MARK.sub("", latex)
+    return _MARK.sub("", latex) if "htmlData" in latex else latex
 
 
 def split(text: str) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,8 @@ def _clauses(latex: str) -> tuple[str, ...]:
 
 def _split(latex: str, sign: str) -> list[str]:
     """The parts between ``sign``, but not within groups and environments."""
+    if sign not in latex:
+        return [latex]
     parts = [""]
     depth = 0
     for token in _TOKEN.findall(latex):

@@ -78,6 +78,8 @@ def displayed(latex: str) -> Iterator[str]:
 
 def in_text(text: str) -> Iterator[str]:
     """What stands between dollar signs, outside of code between backticks."""
+    if "$" not in text:
+        return
     for kind, content in split(text):
         if kind == "latex":
             yield content
