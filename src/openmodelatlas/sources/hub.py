@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from openmodelatlas.errors import (
     AtlasError,
     HubUnreachableError,
@@ -30,7 +28,7 @@ from openmodelatlas.sources.cache import (
     repository_folder,
 )
 from openmodelatlas.sources.deadline import DeadlineExceededError, within
-from openmodelatlas.sources.download import READ_SECONDS, fetch_files, read_description
+from openmodelatlas.sources.download import describe, fetch, no_answer
 from openmodelatlas.sources.files import Selection, list_folder, select
 from openmodelatlas.sources.repository import Checkout, checkout_source
 from openmodelatlas.sources.source import Source
@@ -46,25 +44,11 @@ DEFAULT_ENDPOINT = "https://huggingface.co"
 _ASKED_FOR = "openai-community/gpt2"
 """A repository to ask a hub for, to see whether it answers."""
 
-_NO_ANSWER = "answered with something that is no hub's answer"
-
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _TRANSPORT_PACKAGES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3"})
 
 Result = TypeVar("Result")
-
-
-class _File(msgspec.Struct, frozen=True):
-    rfilename: str
-    size: int | None = None
-
-
-class _Description(msgspec.Struct, frozen=True):
-    """What is read of the hub's answer to ``GET /api/models/OWNER/NAME/revision/REVISION?blobs=true``."""
-
-    sha: str
-    siblings: tuple[_File, ...] = ()
 
 
 def hub_source(
@@ -124,7 +108,7 @@ def hub_fault(seconds: float = ANSWER_SECONDS) -> str | None:
     if is_offline():
         return "Offline mode is on (HF_HUB_OFFLINE)."
     try:
-        _asked(_ASKED_FOR, None, seconds, lambda: _described(_ASKED_FOR, None, seconds))
+        _asked(_ASKED_FOR, None, seconds, lambda: describe(endpoint(), _ASKED_FOR, None, seconds))
     except SourceError as error:
         # That it has no such repository, or lets nobody read it, is an answer; a proxy gives no code for that.
         response = getattr(error.__cause__, "response", None)
@@ -145,27 +129,12 @@ def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
             "The repository holds neither code nor a configuration.", where=f"{repository}@{commit[:12]}"
         )
     wanted = {path: sizes[path] for path in selection.paths}
-    root = _asked(repository, commit, DOWNLOAD_SECONDS, lambda: fetch_files(endpoint(), repository, commit, wanted))
+    root = _asked(
+        repository, commit, DOWNLOAD_SECONDS, lambda: fetch(endpoint(), repository, commit, wanted, ANSWER_SECONDS)
+    )
     if revision is None or not (FULL_HASH.fullmatch(revision) or commit.startswith(revision)):
         remember_revision(repository, revision or "main", commit)
     return _checkout(repository, revision, root, selection)
-
-
-def _described(repository: str, revision: str | None, seconds: float) -> tuple[str, dict[str, int | None]]:
-    """Full hash and files with their sizes in the hub's description of a revision.
-
-    Raises:
-        HubUnreachableError: it has no such things: nothing that a hub answers.
-        Exception: see :func:`.download.read_description`.
-    """
-    said = read_description(endpoint(), repository, revision, seconds)
-    try:
-        answer = msgspec.convert(said, _Description)
-    except msgspec.ValidationError as error:
-        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}: {error}.", where=repository) from error
-    if not FULL_HASH.fullmatch(answer.sha):
-        raise HubUnreachableError(f"{endpoint()} {_NO_ANSWER}: {answer.sha!r} is no commit.", where=repository)
-    return answer.sha, {file.rfilename: file.size for file in answer.siblings}
 
 
 def _described_at(repository: str, revision: str | None) -> tuple[str, dict[str, int | None]]:
@@ -174,7 +143,7 @@ def _described_at(repository: str, revision: str | None) -> tuple[str, dict[str,
     from huggingface_hub.errors import RevisionNotFoundError
 
     try:
-        return _described(repository, revision, ANSWER_SECONDS)
+        return describe(endpoint(), repository, revision, ANSWER_SECONDS)
     except RevisionNotFoundError:
         if revision is None or not SHORT_HASH.fullmatch(revision):
             raise
@@ -189,7 +158,7 @@ def _described_at(repository: str, revision: str | None) -> tuple[str, dict[str,
             ) from None
         if not fitting:
             raise
-        return _described(repository, fitting[0], ANSWER_SECONDS)
+        return describe(endpoint(), repository, fitting[0], ANSWER_SECONDS)
 
 
 def _asked(repository: str, revision: str | None, seconds: float, call: Callable[[], Result]) -> Result:
@@ -217,6 +186,8 @@ def _asked(repository: str, revision: str | None, seconds: float, call: Callable
         which = f"revision {revision!r}" if revision is not None else "default branch"
         raise SourceNotFoundError(f"The repository has no {which}.", where=where) from error
     except errors.EntryNotFoundError as error:
+        if isinstance(error.__cause__, errors.HfHubHTTPError):  # a file could not be fetched for an answer to it
+            raise _http_error(error.__cause__, where) from error
         raise HubUnreachableError(f"A file could not be fetched: {_first_line(error)}.", where=where) from error
     except errors.HfHubHTTPError as error:
         raise _http_error(error, where) from error
@@ -227,11 +198,9 @@ def _asked(repository: str, revision: str | None, seconds: float, call: Callable
     except Exception as error:
         package = type(error).__module__.partition(".")[0]
         if isinstance(error, ValueError) or (package not in _TRANSPORT_PACKAGES and not isinstance(error, OSError)):
-            what = f"{endpoint()} {_NO_ANSWER}: {type(error).__name__}: {_first_line(error)}."
-            raise HubUnreachableError(what, where=where) from error
+            raise no_answer(endpoint(), f"{type(error).__name__}: {_first_line(error)}", where) from error
         if "Timeout" in type(error).__name__:  # the client's own deadline came a moment before ours
-            waited = min(seconds, READ_SECONDS)
-            raise HubUnreachableError(f"{endpoint()} did not answer within {waited:g} s.", where=where) from error
+            raise HubUnreachableError(f"{endpoint()} did not answer within {seconds:g} s.", where=where) from error
         raise HubUnreachableError(
             f"{endpoint()} cannot be reached: {type(error).__name__}: {_first_line(error)}.", where=where
         ) from error
