@@ -52,13 +52,16 @@ def test_an_encoding_that_lacks_characters_is_no_bug(
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-", ">&- 2>&-", ">/dev/full 2>/dev/full"])
 @pytest.mark.parametrize("arguments", COMMANDS[::3], ids=" ".join)
-def test_output_that_cannot_be_written_is_told(tiny_home: Path, arguments: tuple[str, ...], redirection: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_told(
+    tiny_home: Path, arguments: tuple[str, ...], redirection: str, unbuffered: str
+) -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "openmodelatlas", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "OMA_HOME": str(tiny_home)},
+        env={**os.environ, "OMA_HOME": str(tiny_home), "PYTHONUNBUFFERED": unbuffered},
         timeout=60,
         check=False,
     )

@@ -18,6 +18,7 @@ import pytest
 import openmodelatlas
 from openmodelatlas.bundle import store
 from openmodelatlas.bundle.atlas import Atlas
+from openmodelatlas.bundle.home import ORIGIN
 from openmodelatlas.bundle.manifest import read_checked
 from openmodelatlas.errors import BundleError
 from tests.end_to_end.conftest import Build
@@ -36,6 +37,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The atlas of the model with 3 layers, built once."""
     folder = tmp_path_factory.mktemp("built")
     build(pebble(folder / NAME), folder / "home")
+    (folder / "home" / "atlases" / NAME / ORIGIN).unlink()  # it is copied beside models that lie elsewhere
     return folder / "home" / "atlases"
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import importlib
-import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -19,6 +16,7 @@ import click
 
 from openmodelatlas import __version__
 from openmodelatlas.cli.settings import Settings, verbose_option
+from openmodelatlas.cli.streams import output_fault, prepare_streams
 from openmodelatlas.errors import AtlasError, BundleError
 
 COMMANDS = {
@@ -123,26 +121,6 @@ def main() -> NoReturn:
     _leave(code)
 
 
-def prepare_streams() -> None:
-    """Makes standard output and error take every character, whatever their encoding, and refuse writes if closed."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass  # a closed one would be given to the next file that is opened
-    os.close(descriptor)
-    sys.stdout = sys.stdout or ClosedStream()
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-class ClosedStream(io.TextIOBase):
-    """Stands for a standard stream that was closed before the program began."""
-
-    def write(self, text: str, /) -> int:
-        """Fails, as writing to the closed stream does."""
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-
 def _leave(code: int) -> NoReturn:
     """Ends the process at once: taking a million objects apart would cost a tenth of a second and change nothing."""
     for stream in (sys.stdout, sys.stderr):
@@ -171,7 +149,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
-        fault = _output_fault() if isinstance(error, OSError) else None
+        fault = output_fault() if isinstance(error, OSError) else None
         if fault is not None:
             tell(fault, verbose=settings.verbose)
             return fault.exit_code
@@ -188,20 +166,6 @@ def _invoke(arguments: Sequence[str], settings: Settings) -> int:
     except click.exceptions.Exit as end:  # --help and --version
         return end.exit_code
     return result if isinstance(result, int) else 0
-
-
-def _output_fault() -> BundleError | None:
-    """What is wrong with standard output; ``None`` if it takes what it was given."""
-    try:
-        sys.stdout.write("")
-        sys.stdout.flush()
-    except OSError as error:
-        return BundleError(
-            f"The output cannot be written: {error.strerror or error}.",
-            where="standard output",
-            advice="Send it elsewhere.",
-        )
-    return None
 
 
 def tell(error: AtlasError, *, verbose: bool) -> None:
