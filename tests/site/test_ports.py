@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from openmodelatlas.graph.document import Document, Node, Port, Provenance, TensorFact
+import msgspec
+
+from openmodelatlas.graph.document import Node, Port, TensorFact
 from openmodelatlas.shapes.dimension import Constant, Varying
 from openmodelatlas.site.dimensions import DimensionWriter
 from openmodelatlas.site.neighbours import Neighbours
 from openmodelatlas.site.ports import PortWriter
+from tests.site.sample import sample_document
 
 STORED = "layers/first/stored"
 
@@ -20,32 +23,7 @@ def _node(address: str, kind: Any, members: tuple[int, ...] = (), **fields: Any)
 
 def _writer(nodes: list[Node]) -> PortWriter:
     table = {node.address: node for node in nodes}
-    provenance = Provenance(
-        source="",
-        repository="",
-        revision="",
-        requested_revision=None,
-        entry="",
-        configuration_origin="",
-        preferred=(),
-        versions={},
-        choices=(),
-        probes=(),
-    )
-    document = Document(
-        format=1,
-        model="small",
-        title="Small",
-        provenance=provenance,
-        configuration={},
-        configuration_defaults=(),
-        sizes={},
-        nodes=table,
-        parameters={},
-        files={},
-        checks=(),
-        notes=(),
-    )
+    document = msgspec.structs.replace(sample_document(), nodes=table, inputs={}, parameters={})
     return PortWriter(document, DimensionWriter({}), Neighbours(table))
 
 

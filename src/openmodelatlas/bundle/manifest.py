@@ -95,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
             if strange is not None:
                 raise ValueError(f"no file of a bundle is called {strange[:100]!r}")
             return manifest
-    except (ValueError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise BundleError(f"The manifest is corrupt: {error}.", where=str(path), advice=build_again(folder)) from error
     newer = found > BUNDLE_FORMAT
     raise BundleError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmodelatlas.sources.hub import endpoint, hub_answers, hub_fault, is_offline
+from openmodelatlas.sources.hub import endpoint, hub_fault, is_offline
 from openmodelatlas.sources.registry import MODELS, PublishedParameters, RegisteredModel, RegisteredSource
 from openmodelatlas.sources.resolve import FORMS, ResolvedModel, resolve, resolve_model
 from openmodelatlas.sources.source import Source, SourceFile, SourceKind
@@ -18,7 +18,6 @@ __all__ = [
     "SourceFile",
     "SourceKind",
     "endpoint",
-    "hub_answers",
     "hub_fault",
     "is_offline",
     "resolve",

@@ -1,7 +1,7 @@
 """Asks a hub for a repository's description and files, through ``huggingface_hub``.
 
-It is told what no hub answers: files in its cache are called after the headers of the answers, which must not lead out
-of the cache, and a file must have the size that the description gives.
+What no hub answers is refused: files in the cache are called after headers of the answers, which must not lead out of
+it, and a file must have the size that the description gives.
 """
 
 from __future__ import annotations

@@ -116,11 +116,6 @@ def hub_fault(seconds: float = ANSWER_SECONDS) -> str | None:
     return None
 
 
-def hub_answers(seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether the hub answers as a hub does within ``seconds``."""
-    return hub_fault(seconds) is None
-
-
 def _fetched_checkout(repository: str, revision: str | None) -> Checkout:
     commit, sizes = _asked(repository, revision, ANSWER_SECONDS, lambda: _described_at(repository, revision))
     selection = select(sizes.items())
